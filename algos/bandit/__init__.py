@@ -1,0 +1,1 @@
+"""Algorithms of the `bandit` family: one module per source, each registers itself."""

@@ -1,0 +1,136 @@
+"""DP Successive Elimination and its non-private form.
+
+Source: sajed2019, Algorithm 3; β = 1/T unless given (their §5 and Theorem 4.3).
+Guarantee: ε-DP (Theorem 4.1). Regret: O(Σ_a ln T / Δ_a + K ln T / ε) (Theorem 4.3).
+
+Reading of the box: an epoch makes ⌈R_e⌉ passes over the surviving arms in index order; h_e and
+c_e keep R_e itself; line 17 perturbs the mean of those ⌈R_e⌉ samples with Lap(1/(ε ⌈R_e⌉)); the
+test of line 20 uses |S| before the epoch's eliminations. The arms of an epoch are fixed at its
+start, so a whole epoch is one block per arm: the kernel costs O(K log T).
+`successive_elimination` is the box without noise, c_e = 0 and R_e without its ε term; it is
+what `dp_se` becomes at ε = inf.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from algos.environments import number_of_arms, pull
+from algos.registry import Algorithm, Parameter, register
+from algos.traces import record, record_cycle, release
+
+
+@njit(cache=True)
+def eliminate(
+    env: Any,
+    rng: np.random.Generator,
+    trace: Any,
+    T: int,
+    epsilon: float,
+    beta: float,
+    private: bool,
+) -> None:
+    """sajed2019 Algorithm 3; `private` says whether line 17 adds its noise."""
+    S = np.arange(number_of_arms(env))  # line 1
+    mean = np.empty(S.size)
+    t, epoch = 0, 0  # line 2
+    while S.size > 1 and t < T:
+        epoch += 1  # line 4
+        Delta = 2.0**-epoch  # line 7
+        log8 = math.log(8.0 * S.size * epoch**2 / beta)
+        log4 = math.log(4.0 * S.size * epoch**2 / beta)
+        R = max(32.0 * log8 / Delta**2, 8.0 * log4 / (epsilon * Delta)) + 1.0  # line 8
+        passes = math.ceil(R) if R < T else T  # no epoch outlasts T; R may exceed int64
+        if passes > (T - t) // S.size:
+            # Cut at T unless the last pass ends on it; what it would learn is never used.
+            record_cycle(trace, env, t + 1, S, T - t)
+            return
+        for i in range(S.size):  # lines 9-14
+            mean[i] = pull(env, rng, S[i], t + 1 + i, passes, S.size) / passes
+        record_cycle(trace, env, t + 1, S, passes * S.size)
+        t += passes * S.size
+        h = math.sqrt(log8 / (2.0 * R))  # line 15
+        c = log4 / (R * epsilon)  # line 16
+        best = -math.inf
+        for i in range(S.size):  # lines 17-18
+            if private:
+                mean[i] += rng.laplace(0.0, 1.0 / (epsilon * passes))
+                release(trace, t, S[i], mean[i])
+            best = max(best, mean[i])
+        S = S[best - mean[: S.size] <= 2.0 * h + 2.0 * c]  # lines 19-20
+    if t < T:
+        record(trace, env, t + 1, S[0], T - t)  # line 22
+
+
+@njit(cache=True)
+def dp_se(
+    env: Any, rng: np.random.Generator, trace: Any, T: int, epsilon: float, beta: float
+) -> None:
+    """DP Successive Elimination with failure probability `beta`."""
+    eliminate(env, rng, trace, T, epsilon, beta, True)
+
+
+@njit(cache=True)
+def successive_elimination(
+    env: Any, rng: np.random.Generator, trace: Any, T: int, beta: float
+) -> None:
+    """Successive elimination without privacy: the same epochs, no noise."""
+    eliminate(env, rng, trace, T, math.inf, beta, False)
+
+
+def _cost(T: float, K: int, epsilon: float | None) -> float:
+    return 30.0 * K * math.log2(T)
+
+
+_BETA = Parameter(
+    "beta",
+    None,
+    low=0.0,
+    high=1.0,
+    low_open=True,
+    high_open=True,
+    derive=lambda T: 1.0 / T,
+    derived="1/T",
+    meaning="failure probability β",
+)
+
+register(
+    Algorithm(
+        name="dp_se",
+        family="bandit",
+        kernel=dp_se,
+        source="sajed2019 Algorithm 3",
+        summary="epochs, eliminates arms by noisy means",
+        regret="O(Σ ln T / Δ_a + K ln T / ε)",
+        guarantee="ε-DP",
+        uses_epsilon=True,
+        noiseless="successive_elimination",
+        anytime=False,
+        skips_ahead=True,
+        doubling=True,
+        parameters=(_BETA,),
+        cost=_cost,
+        version=1,
+    )
+)
+
+register(
+    Algorithm(
+        name="successive_elimination",
+        family="bandit",
+        kernel=successive_elimination,
+        source="sajed2019 Algorithm 3 without noise",
+        summary="epochs, eliminates arms by means",
+        regret="O(Σ ln T / Δ_a)",
+        anytime=False,
+        skips_ahead=True,
+        doubling=True,
+        parameters=(_BETA,),
+        cost=_cost,
+        version=1,
+    )
+)

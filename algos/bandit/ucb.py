@@ -1,0 +1,134 @@
+"""UCB1 and KL-UCB, the non-private optimistic baselines.
+
+Sources: ucb1, Auer, Cesa-Bianchi & Fischer (2002), with the index of sajed2019 §2;
+kl_ucb, Garivier & Cappé (2011), Algorithm 1.
+Guarantee: none. Regret: O(Σ_a ln T / Δ_a) for ucb1, Σ_a Δ_a ln T / d(μ_a, μ*) (1 + o(1)) for
+kl_ucb. Both are anytime and play round by round: every reward moves an index.
+
+The round just played is often a foregone conclusion. Indices at rest grow with ln t only, so the
+others stay below their value at a round `far` ahead, the `ceiling`; as long as the played arm's
+index, taken at the logarithm of the round at which the stretch began, is above that, it is the
+arg max of its round and the others need not be computed. The comparison is conservative, in
+float64 too, so the actions are those of the plain loop; `ahead` only sets how far to look.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from algos.choice import argmax
+from algos.environments import number_of_arms, pull
+from algos.kl import divergence, upper_index
+from algos.registry import Algorithm, Parameter, register
+from algos.traces import record
+
+
+@njit(cache=True)
+def ucb1(env: Any, rng: np.random.Generator, trace: Any, T: int) -> None:
+    """Play argmax_j  mean_j + √(2 ln t / n_j), after one pull of each arm."""
+    K = number_of_arms(env)
+    total = np.zeros(K)
+    n = np.zeros(K, np.int64)
+    mean = np.zeros(K)
+    width = np.zeros(K)  # 1 / √n_j
+    index = np.zeros(K)
+    for j in range(K):
+        total[j] = mean[j] = pull(env, rng, j, j + 1, 1)
+        n[j] = 1
+        width[j] = 1.0
+        record(trace, env, j + 1, j, 1)
+    t, ahead = K, 1
+    while t < T:
+        start = t + 1
+        root = math.sqrt(2.0 * math.log(start))
+        for j in range(K):
+            index[j] = mean[j] + root * width[j]
+        arm = argmax(index, rng)
+        far = min(T, start + ahead)
+        root_far = math.sqrt(2.0 * math.log(far))
+        ceiling = -math.inf
+        for j in range(K):
+            if j != arm:
+                ceiling = max(ceiling, mean[j] + root_far * width[j])
+        while True:
+            t += 1
+            total[arm] += pull(env, rng, arm, t, 1)
+            n[arm] += 1
+            mean[arm] = total[arm] / n[arm]
+            width[arm] = 1.0 / math.sqrt(n[arm])
+            if t == far or mean[arm] + root * width[arm] <= ceiling:
+                break
+        record(trace, env, start, arm, t - start + 1)
+        ahead = 2 * ahead if t == far else max(1, ahead // 2)
+
+
+@njit(cache=True)
+def kl_ucb(env: Any, rng: np.random.Generator, trace: Any, T: int, c: float) -> None:
+    """Play argmax_j  max{q : n_j d(mean_j, q) ≤ ln t + c ln ln t}, after one pull of each."""
+    K = number_of_arms(env)
+    total = np.zeros(K)
+    n = np.zeros(K, np.int64)
+    index = np.zeros(K)
+    for j in range(K):
+        total[j] = pull(env, rng, j, j + 1, 1)
+        n[j] = 1
+        record(trace, env, j + 1, j, 1)
+    t, ahead = K, 1
+    while t < T:
+        start = t + 1
+        budget = math.log(start) + c * math.log(math.log(start))
+        for j in range(K):
+            index[j] = upper_index(total[j] / n[j], budget / n[j])
+        arm = argmax(index, rng)
+        far = min(T, start + ahead)
+        budget_far = math.log(far) + c * math.log(math.log(far))
+        ceiling = 0.0
+        for j in range(K):
+            if j != arm:
+                ceiling = max(ceiling, upper_index(total[j] / n[j], budget_far / n[j]))
+        ceiling += 1e-12  # far above what Newton leaves open
+        while True:
+            t += 1
+            total[arm] += pull(env, rng, arm, t, 1)
+            n[arm] += 1
+            mean = total[arm] / n[arm]
+            if t == far or ceiling >= 1.0:
+                break
+            # index > ceiling says mean > ceiling or d(mean, ceiling) < budget / n
+            above = mean > ceiling or divergence(mean, ceiling - mean) * n[arm] < budget
+            if not above:
+                break
+        record(trace, env, start, arm, t - start + 1)
+        ahead = 2 * ahead if t == far else max(1, ahead // 2)
+
+
+register(
+    Algorithm(
+        name="ucb1",
+        family="bandit",
+        kernel=ucb1,
+        source="Auer et al. 2002; sajed2019 §2",
+        summary="mean + √(2 ln t / n), round by round",
+        regret="O(Σ ln T / Δ_a)",
+        cost=lambda T, K, epsilon: 12.0 * T + 0.5 * T * K,
+        version=1,
+    )
+)
+
+register(
+    Algorithm(
+        name="kl_ucb",
+        family="bandit",
+        kernel=kl_ucb,
+        source="Garivier & Cappé 2011, Algorithm 1",
+        summary="Bernoulli KL index, round by round",
+        regret="Σ Δ_a ln T / d(μ_a, μ*)",
+        parameters=(Parameter("c", 0.0, low=0.0, meaning="weight of ln ln t in the budget"),),
+        cost=lambda T, K, epsilon: 30.0 * T + 5.0 * T * K,
+        version=1,
+    )
+)

@@ -1,0 +1,42 @@
+"""Choosing an arm from indices, with the project's rule for ties.
+
+Ties are uniform among the tied arms and draw from the replicate's generator only when there
+is a tie, so a run without ties consumes no randomness for choosing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True)
+def argmax(index: np.ndarray, rng: np.random.Generator) -> int:
+    """Position of the largest of `index` (K,); ties by one uniform draw from `rng`."""
+    best, tied = 0, 1
+    for j in range(1, index.size):
+        if index[j] > index[best]:
+            best, tied = j, 1
+        elif index[j] == index[best]:
+            tied += 1
+    if tied == 1:
+        return best
+    wanted = int(rng.random() * tied)
+    for j in range(best, index.size):
+        if index[j] == index[best]:
+            if wanted == 0:
+                return j
+            wanted -= 1
+    return best
+
+
+@njit(cache=True)
+def draw_order(rank: np.ndarray, rng: np.random.Generator) -> None:
+    """Fill `rank` (K,) int64 with the arms' places in a uniform order (Fisher–Yates)."""
+    K = rank.size
+    order = np.arange(K)
+    for i in range(K - 1, 0, -1):
+        j = int(rng.random() * (i + 1))
+        order[i], order[j] = order[j], order[i]
+    for place in range(K):
+        rank[order[place]] = place

@@ -1,0 +1,84 @@
+"""Where compiled kernels are kept between processes.
+
+Numba's own cache knows only the file in which a kernel is defined, so an edit of a function
+that the kernel calls would leave a stale kernel behind. The directory is therefore named after
+all the sources that can end up in a kernel, the Numba version and the CPU.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+
+import llvmlite.binding as llvm
+import numba
+import platformdirs
+
+
+def _digest(files: list[Path]) -> str:
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+    return digest.hexdigest()
+
+
+@cache
+def _base() -> Path:
+    """The user's cache folder; NUMBA_CACHE_DIR overrides it, a temporary one is the last resort."""
+    wanted = os.environ.get("NUMBA_CACHE_DIR")
+    base = Path(wanted) if wanted else platformdirs.user_cache_path("dp-bandit-sweep")
+    try:
+        base.mkdir(parents=True, exist_ok=True)
+        if os.access(base, os.W_OK):
+            return base
+    except OSError:
+        pass
+    return Path(tempfile.gettempdir()) / f"dp-bandit-sweep-{os.getuid()}"
+
+
+@cache
+def _core_digest() -> str:
+    sources = sorted(Path(__file__).parent.rglob("*.py"))
+    build = f"{_digest(sources)} {numba.__version__} {llvm.get_host_cpu_name()}"
+    return hashlib.sha256(build.encode()).hexdigest()[:16]
+
+
+def directory(plugin_digest: str = "") -> Path:
+    """The folder of the kernels compiled from today's sources, made if absent."""
+    name = _core_digest() + (f"-{plugin_digest[:16]}" if plugin_digest else "")
+    path = _base() / name
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+@contextmanager
+def active(path: Path) -> Iterator[None]:
+    """Kernels decorated inside the block are cached under `path`; Numba's setting is restored."""
+    before = numba.config.CACHE_DIR
+    numba.config.CACHE_DIR = str(path)
+    try:
+        yield
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+@contextmanager
+def for_plugin(module: str) -> Iterator[None]:
+    """As `active`, for a user's module: its folder is named after its package's sources too.
+
+    Raises:
+        ImportError: there is no such module.
+    """
+    spec = importlib.util.find_spec(module)
+    if spec is None or spec.origin is None:
+        raise ImportError(f"no module named {module!r}")
+    origin = Path(spec.origin)
+    files = sorted(origin.parent.rglob("*.py")) if "." in module else [origin]
+    with active(directory(_digest(files))):
+        yield

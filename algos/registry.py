@@ -1,0 +1,198 @@
+"""The only list of algorithms: config check, planner, tables, tests and benchmarks read it.
+
+An algorithm registers itself when its module is imported. Modules in the family packages of
+`algos` are found by themselves; a user's own module is named in the configuration
+(`plugins: [my_package.my_module]`) or passed to `load_plugins`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from algos import kernel_cache
+from algos.errors import InputError, unknown_name
+
+GUARANTEES = ("none", "ε-DP", "ε-LDP", "(ε, δ)-DP")
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A number an algorithm takes beside ε and T, with the paper's default and its range.
+
+    A `default` of None stands for a value derived from T by `derive`, shown as `derived`.
+    """
+
+    name: str
+    default: float | int | None
+    meaning: str = ""
+    low: float = -math.inf
+    high: float = math.inf
+    low_open: bool = False
+    high_open: bool = False
+    integer: bool = False
+    derive: Callable[[int], float] | None = None
+    derived: str = ""
+
+    @property
+    def range(self) -> str:
+        """The allowed values in words."""
+        low = f"{'(' if self.low_open or math.isinf(self.low) else '['}{self.low:g}"
+        high = f"{self.high:g}{')' if self.high_open or math.isinf(self.high) else ']'}"
+        kind = "an integer" if self.integer else "a number"
+        unset = f", or null for {self.derived}" if self.derive else ""
+        return f"{kind} in {low}, {high}{unset}"
+
+    def check(self, value: object) -> float | int | None:
+        """`value` in this parameter's type.
+
+        Raises:
+            InputError: the value is no number or lies outside the range.
+        """
+        if value is None and self.derive is not None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise InputError(self.name, value, self.range)
+        number = float(value)
+        below = number <= self.low if self.low_open else number < self.low
+        above = number >= self.high if self.high_open else number > self.high
+        if math.isnan(number) or math.isinf(number) or below or above:
+            raise InputError(self.name, value, self.range)
+        if self.integer:
+            if not number.is_integer():
+                raise InputError(self.name, value, self.range)
+            return int(value)
+        return number + 0.0
+
+
+@dataclass(frozen=True)
+class Algorithm:
+    """A named kernel with what the rest of the project must know of it.
+
+    `kernel(env, rng, trace, T[, epsilon], *parameters)` is a module-level Numba function that
+    plays rounds 1 … T; ε is passed only if `uses_epsilon`, the parameters in their order.
+    `cost(T, K, epsilon)` is the expected work in elementary steps (about a nanosecond each)
+    beside the environment's draws. `noiseless` names the algorithm it equals at ε = inf.
+    `doubling` says that its regret moves in steps as T doubles its logarithm. Whoever changes
+    what a kernel returns bumps `version`.
+    """
+
+    name: str
+    family: str
+    kernel: Callable[..., None]
+    source: str
+    summary: str
+    cost: Callable[[float, int, float | None], float]
+    version: int
+    regret: str = ""
+    guarantee: str = "none"
+    uses_epsilon: bool = False
+    epsilon_high: float = math.inf
+    noiseless: str | None = None
+    anytime: bool = True
+    skips_ahead: bool = False
+    doubling: bool = False
+    parameters: tuple[Parameter, ...] = ()
+
+    def check_parameters(self, given: Mapping[str, Any]) -> dict[str, float | int | None]:
+        """All parameters by name: the given ones checked, the others at their defaults.
+
+        Raises:
+            InputError: an unknown name, or a value outside its range.
+        """
+        known = {p.name: p for p in self.parameters}
+        for name in given:
+            if name not in known:
+                raise unknown_name(f"{self.name} parameter", name, known)
+        return {
+            p.name: p.check(given[p.name]) if p.name in given else p.default
+            for p in self.parameters
+        }
+
+    def check_epsilon(self, epsilon: object) -> float | None:
+        """ε as this algorithm takes it; None if it takes none.
+
+        Raises:
+            InputError: ε is missing, no number, not positive, or above the algorithm's range.
+        """
+        if not self.uses_epsilon:
+            return None
+        top = f"≤ {self.epsilon_high:g}" if math.isfinite(self.epsilon_high) else "or inf"
+        allowed = f"a number > 0, {top} (for {self.name})"
+        if isinstance(epsilon, bool) or not isinstance(epsilon, int | float):
+            raise InputError("epsilon", epsilon, allowed)
+        if not 0.0 < epsilon <= self.epsilon_high:
+            raise InputError("epsilon", epsilon, allowed)
+        return float(epsilon)
+
+    def arguments(
+        self, T: int, epsilon: float | None, parameters: Mapping[str, float | int | None]
+    ) -> tuple[float | int, ...]:
+        """What the kernel takes after (env, rng, trace): T, ε if used, the parameters."""
+        values: list[float | int] = [T]
+        if self.uses_epsilon:
+            assert epsilon is not None
+            values.append(epsilon)
+        for p in self.parameters:
+            value = parameters[p.name]
+            if value is None:
+                assert p.derive is not None
+                value = p.derive(T)
+            values.append(value)
+        return tuple(values)
+
+
+_ALGORITHMS: dict[str, Algorithm] = {}
+
+
+def register(algorithm: Algorithm) -> Algorithm:
+    """Add an algorithm to the list.
+
+    Raises:
+        ValueError: the name is taken by another kernel, or the guarantee is none of GUARANTEES.
+    """
+    known = _ALGORITHMS.get(algorithm.name)
+    if known is not None and known.kernel.__module__ != algorithm.kernel.__module__:
+        raise ValueError(f"algorithm {algorithm.name!r} is already registered")
+    if algorithm.guarantee not in GUARANTEES:
+        raise ValueError(f"guarantee {algorithm.guarantee!r} is none of {GUARANTEES}")
+    _ALGORITHMS[algorithm.name] = algorithm
+    return algorithm
+
+
+def algorithm(name: object) -> Algorithm:
+    """The registered algorithm of that name.
+
+    Raises:
+        InputError: there is none.
+    """
+    if not isinstance(name, str) or name not in _ALGORITHMS:
+        raise unknown_name("algorithm", name, _ALGORITHMS)
+    return _ALGORITHMS[name]
+
+
+def algorithms() -> tuple[Algorithm, ...]:
+    """All registered algorithms, by name."""
+    return tuple(_ALGORITHMS[name] for name in sorted(_ALGORITHMS))
+
+
+def load_plugins(modules: Iterable[str]) -> None:
+    """Import users' modules that register algorithms of their own.
+
+    Raises:
+        InputError: a module can't be found or fails while it is imported.
+    """
+    for name in modules:
+        try:
+            with kernel_cache.for_plugin(name):
+                importlib.import_module(name)
+        except ImportError as error:
+            raise InputError("plugins", name, f"an importable module ({error})") from error
+        except InputError:
+            raise
+        except Exception as error:
+            problem = f"{type(error).__name__}: {error}"
+            raise InputError("plugins", name, f"a module that imports ({problem})") from error
