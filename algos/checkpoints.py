@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from algos.errors import InputError
+from algos.errors import InputError, Words
 
 PER_OCTAVE = 8
 LONGEST = 2**61  # rounds; a doubled count of pulls must still fit int64
@@ -38,5 +38,5 @@ def check(checkpoints: Iterable[object], T: int) -> np.ndarray:
             raise InputError("checkpoints", value, f"integers from 1 to T = {T}")
         rounds.add(int(value))  # type: ignore[call-overload]
     if not rounds:
-        raise InputError("checkpoints", "[]", f"at least one integer from 1 to T = {T}")
+        raise InputError("checkpoints", Words("[]"), f"at least one integer from 1 to T = {T}")
     return np.array(sorted(rounds), dtype=np.int64)

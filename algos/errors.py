@@ -6,6 +6,10 @@ import difflib
 from collections.abc import Iterable
 
 
+class Words(str):
+    """What was got, said in our words: shown without the quotes of a user's text."""
+
+
 class InputError(ValueError):
     """A value that can't be used: which key, what it got, what is allowed, the nearest name.
 
@@ -29,7 +33,8 @@ class InputError(ValueError):
 
 def shown(value: object, width: int = 80) -> str:
     """`value` as a user would recognise it, cut to `width` characters."""
-    text = f"'{value}'" if isinstance(value, str) else str(value)
+    quoted = isinstance(value, str) and not isinstance(value, Words)
+    text = f"'{value}'" if quoted else str(value)
     return text if len(text) <= width else text[: width - 1] + "…"
 
 

@@ -25,7 +25,7 @@ from algos.environments import (
     RewardTable,
     UniformArms,
 )
-from algos.errors import InputError, unknown_name
+from algos.errors import InputError, Words, unknown_name
 from algos.identity import canonical, digest
 
 
@@ -34,15 +34,16 @@ class Instance:
     """A resolved instance.
 
     `definition` is its canonical JSON, which is what identities are made of; `label` the name
-    that tables and figures show; `means` the arms' means; `blocks` whether a block of n plays
-    costs one draw (else n); `rounds` how many rounds it can be played, if limited.
+    that tables and figures show; `means` the arms' means; `draw_cost` the nanoseconds that each
+    round adds where a block of n plays takes n draws (0 where it takes one); `rounds` how many
+    rounds it can be played, if limited.
     """
 
     definition: str
     label: str
     distribution: str
     means: tuple[float, ...]
-    blocks: bool
+    draw_cost: float
     rounds: int | None = None
 
     @property
@@ -68,7 +69,6 @@ class Kind:
     depth: Mapping[str, int]
     resolve: Callable[[Mapping[str, Any], int | None], dict[str, Any]]
     takes_K: bool = False
-    optional: Mapping[str, Any] | None = None
 
 
 def _vector(key: str, value: object, allowed: str = "a list of numbers in [0, 1]") -> list[float]:
@@ -139,7 +139,7 @@ def _uniform(parameters: Mapping[str, Any], K: int | None) -> dict[str, Any]:
 def _table(parameters: Mapping[str, Any], K: int | None) -> dict[str, Any]:
     rows = _matrix("rewards", parameters["rewards"], "rows of K rewards in [0, 1], one a round")
     if len({len(row) for row in rows}) != 1:
-        raise InputError("rewards", "rows of several lengths", "rows of K rewards each")
+        raise InputError("rewards", Words("rows of several lengths"), "rows of K rewards each")
     return {"name": "reward_table", "rewards": rows}
 
 
@@ -184,6 +184,15 @@ KINDS: dict[str, Kind] = {
     "reward_table": Kind({"rewards": 2}, _table),
     "equal_gap": Kind({"gap": 0, "best": 0, "K": 0}, _equal_gap, takes_K=True),
     "linear": Kind({"low": 0, "high": 0, "K": 0}, _linear, takes_K=True),
+}
+
+
+DRAW_COST = {
+    "bernoulli": 0.0,
+    "finite_support": 0.0,
+    "beta": 60.0,
+    "uniform": 3.0,
+    "reward_table": 1.0,
 }
 
 
@@ -232,14 +241,14 @@ def resolve(specification: str | Mapping[str, Any], K: int | None = None) -> Ins
             raise unknown_name(f"{name} parameter", key, reader.depth)
     for key in reader.depth:
         if key not in given and key != "K":
-            raise InputError(f"{name} parameter {key}", "nothing", ", ".join(reader.depth))
+            raise InputError(f"{name} parameter {key}", Words("nothing"), ", ".join(reader.depth))
     if reader.takes_K:
         arms = given.pop("K", None)
         arms = K if arms is None else arms
-        integral = isinstance(arms, int | float) and float(arms).is_integer()
-        if isinstance(arms, bool) or not integral or not arms >= 2:
+        number = arms if isinstance(arms, int | float) and not isinstance(arms, bool) else 0
+        if not number >= 2 or not float(number).is_integer():
             raise InputError("K", arms, f"an integer ≥ 2 (for {name})")
-        K = int(arms)
+        K = int(number)
     try:
         return from_definition(canonical(reader.resolve(given, K)))
     except InputError as error:
@@ -259,7 +268,7 @@ def from_definition(definition: str) -> Instance:
         label=_label(parsed, definition),
         distribution=parsed["name"],
         means=tuple(float(mean) for mean in env.means),
-        blocks=isinstance(env, BernoulliArms | FiniteSupportArms),
+        draw_cost=DRAW_COST[parsed["name"]],
         rounds=len(parsed["rewards"]) if parsed["name"] == "reward_table" else None,
     )
 

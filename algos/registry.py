@@ -97,6 +97,10 @@ class Algorithm:
     doubling: bool = False
     parameters: tuple[Parameter, ...] = ()
 
+    def __reduce__(self) -> tuple[Callable[[object], Algorithm], tuple[str]]:
+        # By name: a pickled kernel would be compiled anew, past the cache, where it arrives.
+        return algorithm, (self.name,)
+
     def check_parameters(self, given: Mapping[str, Any]) -> dict[str, float | int | None]:
         """All parameters by name: the given ones checked, the others at their defaults.
 

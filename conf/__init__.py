@@ -1,0 +1,1 @@
+"""Hydra configuration: `config.yaml`, the grids, and the groups `runtime` and `tracking`."""

@@ -1,0 +1,1 @@
+"""The machine of a sweep: configuration → plan → Ray actors → store → tracking."""

@@ -1,0 +1,91 @@
+"""Ray for the length of a sweep: a local one on loopback, or a running cluster joined.
+
+This module sets what must be set before Ray is imported, so import Ray through it only.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import psutil
+
+from algos.errors import InputError
+
+# Ray's servers bind to every interface unless this is set before the import; on Linux the
+# variable has no other effect.
+os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
+os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+os.environ.setdefault("RAY_DISABLE_IMPORT_WARNING", "1")
+
+import ray
+
+OBJECT_STORE = 512 * 1024**2  # bytes; units pass through it one at a time
+GRACE = 10.0  # seconds that Ray's processes get to end by themselves
+
+
+def cores() -> int:
+    """The cores this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+@contextmanager
+def session(address: str | None, actors: int | None) -> Iterator[int]:
+    """Start or join Ray; yields how many actors to run; ends all that was started here.
+
+    Args:
+        address: None for a local Ray, else what `ray.init` takes (`auto`, HOST:PORT).
+        actors: how many are wanted; None for one per CPU.
+
+    Raises:
+        InputError: there is no cluster at `address`.
+    """
+    quiet: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
+    if address is not None:
+        try:
+            ray.init(address=address, **quiet)
+        except (ConnectionError, ValueError, RuntimeError) as error:
+            reason = str(error).split("\n")[0]
+            raise InputError(
+                "runtime.address", address, f"the address of a running Ray cluster ({reason})"
+            ) from None
+        try:
+            yield actors or max(1, int(ray.cluster_resources().get("CPU", 1)))
+        finally:
+            ray.shutdown()
+        return
+    wanted = actors or cores()
+    before = {child.pid for child in psutil.Process().children(recursive=True)}
+    folder = tempfile.mkdtemp(prefix="sweep-ray-")
+    started: list[psutil.Process] = []
+    try:
+        ray.init(
+            num_cpus=max(wanted, cores()),
+            num_gpus=0,
+            include_dashboard=False,
+            object_store_memory=OBJECT_STORE,
+            _temp_dir=folder,
+            **quiet,
+        )
+        yield wanted
+    finally:
+        for child in psutil.Process().children(recursive=True):
+            if child.pid not in before:
+                started.append(child)
+        ray.shutdown()
+        _end(started)
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _end(processes: list[psutil.Process]) -> None:
+    """Wait for Ray's own processes to end, and end those that don't."""
+    _, alive = psutil.wait_procs(processes, timeout=GRACE)
+    for process in alive:
+        with suppress(psutil.Error):
+            process.kill()
+    psutil.wait_procs(alive, timeout=GRACE)
