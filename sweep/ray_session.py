@@ -10,6 +10,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import psutil
@@ -26,6 +27,7 @@ os.environ.setdefault("RAY_DISABLE_IMPORT_WARNING", "1")
 import ray
 
 OBJECT_STORE = 512 * 1024**2  # bytes; units pass through it one at a time
+PREFIX = "sweep-ray-"  # of Ray's temporary folder, followed by the sweep's process id
 GRACE = 10.0  # seconds that Ray's processes get to end by themselves
 
 
@@ -61,7 +63,8 @@ def session(address: str | None, actors: int | None) -> Iterator[int]:
         return
     wanted = actors or cores()
     before = {child.pid for child in psutil.Process().children(recursive=True)}
-    folder = tempfile.mkdtemp(prefix="sweep-ray-")
+    _remove_stale()
+    folder = tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-")
     started: list[psutil.Process] = []
     try:
         ray.init(
@@ -80,6 +83,14 @@ def session(address: str | None, actors: int | None) -> Iterator[int]:
         ray.shutdown()
         _end(started)
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_stale() -> None:
+    """Remove Ray's temporary folders of sweeps that were killed."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+        owner = folder.name.removeprefix(PREFIX).split("-")[0]
+        if owner.isdigit() and not psutil.pid_exists(int(owner)):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _end(processes: list[psutil.Process]) -> None:

@@ -106,6 +106,8 @@ def run(
             f"stopped: {sweep.counts.replicates_done:,} of {sweep.counts.replicates:,} replicates"
             f" are kept in {store.root}; the same command goes on from there",
             highlight=False,
+            markup=False,
+            soft_wrap=True,
         )
         tracker.close(2.0)
         raise Interrupted from None
@@ -122,6 +124,7 @@ def run(
             " command tries them again",
             highlight=False,
             markup=False,
+            soft_wrap=True,
         )
     return 1 if failures else 0
 
@@ -219,6 +222,7 @@ class _Sweep:
         from sweep.ray_session import session
 
         settings = self.settings
+        self.console.print("starting Ray; kernels are compiled on first use", highlight=False)
         with session(settings.address, settings.actors) as actors, _stoppable():
             try:
                 with Display(self.console, self.counts) as display:

@@ -10,6 +10,7 @@ rewritten. Duplicated rows are equal, so they do no harm. Nothing is pickled.
 
 from __future__ import annotations
 
+import errno
 import os
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
@@ -171,6 +172,8 @@ def _make(folder: Path) -> list[Path]:
     while not folder.exists():
         missing.append(folder)
         folder = folder.parent
+    if not folder.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
     made: list[Path] = []
     try:
         for path in reversed(missing):

@@ -1,0 +1,47 @@
+"""A user's own module: one algorithm that works, and one whose kernel raises."""
+
+from __future__ import annotations
+
+from numba import njit
+
+from algos import Algorithm, Parameter, register
+from algos.environments import number_of_arms, pull
+from algos.traces import record
+
+
+@njit(cache=True)
+def coin(env, rng, trace, T, bias):
+    """Play arm 0 with probability `bias`, else one of the others, without looking."""
+    for t in range(1, T + 1):
+        arm = 0
+        if rng.random() >= bias:
+            arm = 1 + int(rng.random() * (number_of_arms(env) - 1))
+        pull(env, rng, arm, t, 1)
+        record(trace, env, t, arm, 1)
+
+
+@njit(cache=True)
+def crash(env, rng, trace, T):
+    """Raise in rounds past the 500th."""
+    for t in range(1, T + 1):
+        if t > 500:
+            raise ValueError("out of luck")
+        record(trace, env, t, 0, 1)
+
+
+for name, kernel, parameters in (
+    ("coin", coin, (Parameter("bias", 0.5, low=0.0, high=1.0, meaning="chance of arm 0"),)),
+    ("crash", crash, ()),
+):
+    register(
+        Algorithm(
+            name=name,
+            family="bandit",
+            kernel=kernel,
+            source="tests",
+            summary="for tests",
+            parameters=parameters,
+            cost=lambda T, K, epsilon: 10.0 * T,
+            version=1,
+        )
+    )

@@ -1,0 +1,97 @@
+"""Helpers for tests that run whole sweeps, as a user would: the command line in a new process."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import psutil
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+LIMIT = 240.0  # seconds: far above what any of these sweeps takes on a busy machine
+
+
+def start(arguments: Sequence[str], folder: Path) -> subprocess.Popen[str]:
+    """`python -m sweep ARGUMENTS` in `folder`, without W&B unless the arguments say so."""
+    given = list(arguments)
+    if not any(argument.startswith("tracking") for argument in given):
+        given.append("tracking=none")
+    return subprocess.Popen(
+        [sys.executable, "-m", "sweep", *given],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def finish(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    """Exit status, standard output and standard error."""
+    out, err = process.communicate(timeout=LIMIT)
+    return process.returncode, out, err
+
+
+def sweep(arguments: Sequence[str], folder: Path) -> tuple[int, str, str]:
+    """Run a sweep to its end."""
+    return finish(start(arguments, folder))
+
+
+def rows(store: Path) -> pa.Table:
+    """All rows of a store, sorted by cell and replicate."""
+    tables = [pq.read_table(path) for path in sorted((store / "rows").glob("*.parquet"))]
+    return pa.concat_tables(tables).sort_by([("cell", "ascending"), ("replicate", "ascending")])
+
+
+def keys(table: pa.Table) -> list[tuple[str, int]]:
+    """(cell, replicate) of each row."""
+    return list(zip(table["cell"].to_pylist(), table["replicate"].to_pylist(), strict=True))
+
+
+def wait_for(condition: Callable[[], bool], seconds: float = LIMIT) -> None:
+    """Return when the condition holds; fail when it doesn't within `seconds`."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.05)
+
+
+def family(pid: int) -> dict[int, psutil.Process]:
+    """A sweep's process, its descendants, and Ray processes that name its temporary folder."""
+    found: dict[int, psutil.Process] = {}
+    for process in psutil.process_iter():
+        try:
+            parents = [parent.pid for parent in process.parents()]
+            line = " ".join(process.cmdline())
+            if pid in (process.pid, *parents) or f"sweep-ray-{pid}-" in line:
+                found[process.pid] = process
+        except psutil.Error:
+            continue
+    return found
+
+
+def end(process: subprocess.Popen[str]) -> None:
+    """End a sweep that a failing test left, and the processes it started."""
+    started = family(process.pid) if process.poll() is None else {}
+    for one in started.values():
+        if one.is_running():
+            one.kill()
+    process.wait(timeout=30)
+
+
+@pytest.fixture
+def launch(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """`start` in the test's folder; whatever still runs at the end is ended."""
+    running: list[subprocess.Popen[str]] = []
+
+    def begin(*arguments: str) -> subprocess.Popen[str]:
+        running.append(start(arguments, tmp_path))
+        return running[-1]
+
+    yield begin
+    for process in running:
+        end(process)

@@ -1,0 +1,92 @@
+"""Rows are a function of seed, stream, T and replicate, however the work was cut."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from test_plan import BASE, planned
+
+from algos import simulate
+from algos.checkpoints import grid
+from sweep import plan as planning
+from sweep.rows import simulate_unit
+from sweep.worker import Done, Failed, kernels, play_units, warm
+
+ORDER = [("cell", "ascending"), ("replicate", "ascending")]
+
+
+def played(block: int | None, seed: int = 0, order: int | None = None, *more: str) -> pa.Table:
+    """All rows of the base grid, units of the given size, shuffled by `order`."""
+    plan, _ = planned(*BASE, *more)
+    units = planning.units(plan, {}, block)
+    if order is not None:
+        units = [units[i] for i in np.random.default_rng(order).permutation(len(units))]
+    outcomes = play_units(enumerate(units))
+    assert all(isinstance(outcome, Done) for outcome in outcomes)
+    return pa.concat_tables([outcome.table for outcome in outcomes]).sort_by(ORDER)
+
+
+@pytest.fixture(scope="module")
+def whole() -> pa.Table:
+    return played(None)
+
+
+@pytest.mark.parametrize("block", [1, 3, 20])
+def test_block_size_and_order_leave_no_mark(whole, block):
+    assert played(block, order=block).equals(whole)
+
+
+def test_a_served_cell_equals_its_own_run(whole):
+    for T in (10**3, 10**4):
+        alone = played(None, 0, None, f"grid.T=[{T}]")
+        cells = alone["cell"].unique().to_pylist()
+        served = whole.filter(pa.compute.is_in(whole["cell"], pa.array(cells)))
+        assert alone.equals(served) and len(cells) == 7
+
+
+def test_rows_are_what_simulate_returns(whole):
+    plan, _ = planned(*BASE)
+    for cell in plan.cells.values():
+        rows = whole.filter(pa.compute.equal(whole["cell"], cell.id)).to_pylist()
+        assert [row["replicate"] for row in rows] == list(range(20))
+        direct = simulate(
+            cell.work.algorithm.name, "azize_fig3", epsilon=cell.work.epsilon, T=cell.T,
+            replicates=20,
+        )  # fmt: skip
+        for row, regret, pulls in zip(rows, direct.regret, direct.pulls, strict=True):
+            assert row["checkpoints"] == direct.checkpoints.tolist() == grid(cell.T).tolist()
+            assert row["regret"] == regret.tolist() and row["pulls"] == pulls.tolist()
+            assert sum(row["pulls"]) == row["T"] == cell.T
+            assert row["instance"] == "azize_fig3" and row["K"] == 5 and row["N"] is None
+            assert (row["epsilon"] is None) == (row["algorithm"] == "ucb1")
+
+
+def test_a_kernel_that_raises_fails_its_unit_only():
+    plan, _ = planned(*BASE, "grid.algorithm=[adap_ucb]")
+    units = planning.units(plan, {}, block=20)
+    broken = planning.Unit(
+        units[0].work, -1, 0, 2, units[0].horizons, units[0].cells, 1.0
+    )  # a negative seed: SeedSequence refuses
+    first, second, third = play_units([(0, units[0]), (7, broken), (1, units[1])])
+    assert isinstance(first, Done) and isinstance(third, Done)
+    assert isinstance(second, Failed) and second.unit == 7
+    assert "ValueError" in second.error and "simulate_unit" in second.traceback
+
+
+def test_warming_needs_each_kernel_once():
+    plan, _ = planned(*BASE)
+    needed = kernels(planning.units(plan, {}, block=1))
+    assert sorted(work.algorithm.name for work in needed) == ["adap_ucb", "dp_se", "ucb1"]
+    warm(needed, first=2)
+    assert all(work.algorithm.kernel.signatures for work in needed)
+
+
+def test_a_unit_survives_a_trip_through_pickle_with_its_cached_kernel():
+    import pickle
+
+    plan, _ = planned(*BASE)
+    unit = planning.units(plan, {}, block=5)[0]
+    copy = pickle.loads(pickle.dumps(unit))
+    assert copy.work.algorithm is unit.work.algorithm
+    assert simulate_unit(copy).equals(simulate_unit(unit))
