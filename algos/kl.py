@@ -52,3 +52,31 @@ def upper_index(p: float, level: float) -> float:
         if move <= 2e-16 * (p + x):
             break
     return p + x
+
+
+@njit(cache=True)
+def upper_rank(p: float, level: float) -> float:
+    """z = -ln(1 - q) for q = upper_index(p, level); inf for p = 1.
+
+    It grows with q, so an arg max of it is the arg max of the indices, and it tells apart those
+    that float64 rounds to 1 (level 50 at p = 0 leaves 1 - q = 2e-22), which are no ties.
+    Where 1 - q is small, Newton on (1 - p) z - p ln(1 - e^-z) = level + H(p) from the right: the
+    left side is convex in z, and the start drops its second term, which is positive.
+    """
+    if p >= 1.0:
+        return math.inf
+    if p == 0.0:
+        return level
+    one = 1.0 - p
+    q = upper_index(p, level)
+    if q < 0.999:
+        return -math.log1p(-q)
+    constant = one * math.log(one) + p * math.log(p) - level
+    z = -constant / one
+    for _ in range(60):
+        tail = math.exp(-z)
+        move = (constant + one * z - p * math.log1p(-tail)) / (one - p * tail / (1.0 - tail))
+        z -= move
+        if move <= 2e-16 * z:
+            break
+    return z

@@ -24,14 +24,14 @@ from sweep.run import Interrupted, Published, run
 BAD_INPUT, INTERRUPTED = 2, 130
 
 
-def analyse(folder: Path, store: Path) -> Published | None:
-    """Write the report of a sweep and print its findings."""
+def analyse(folder: Path, store: Path, unchanged: bool) -> Published | None:
+    """Write the report of a sweep and print its findings; keep one that is up to date."""
     # Imported late: pictures and statistics are needed only once the rows are there.
     import analysis
-    from analysis.__main__ import show
+    from analysis.terminal import show
 
     try:
-        report = analysis.write_report(str(folder), str(store))
+        report = analysis.write_report(str(folder), str(store), reuse=unchanged)
     except analysis.AnalysisError as error:
         print(f"no report: {error}", file=sys.stderr)
         return None

@@ -62,10 +62,9 @@ def session(address: str | None, actors: int | None) -> Iterator[int]:
             ray.shutdown()
         return
     wanted = actors or cores()
-    before = {child.pid for child in psutil.Process().children(recursive=True)}
+    before = {child.pid for child in psutil.Process().children()}
     _remove_stale()
     folder = tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-")
-    started: list[psutil.Process] = []
     try:
         ray.init(
             num_cpus=max(wanted, cores()),
@@ -77,9 +76,12 @@ def session(address: str | None, actors: int | None) -> Iterator[int]:
         )
         yield wanted
     finally:
-        for child in psutil.Process().children(recursive=True):
+        # Ray's servers are this process's new children; everything else of Ray's is below them.
+        started: list[psutil.Process] = []
+        for child in psutil.Process().children():
             if child.pid not in before:
-                started.append(child)
+                with suppress(psutil.Error):
+                    started += [child, *child.children(recursive=True)]
         ray.shutdown()
         _end(started)
         shutil.rmtree(folder, ignore_errors=True)

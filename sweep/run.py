@@ -46,8 +46,9 @@ class Published:
     files: dict[str, Path]
 
 
-# Called when all rows are committed, with (sweep folder, store root); prints its findings.
-Analyse = Callable[[Path, Path], Published | None]
+# Called when all rows are committed, with (sweep folder, store root, whether nothing is new);
+# prints its findings.
+Analyse = Callable[[Path, Path, bool], Published | None]
 # Called where points of earlier sessions may be missing in W&B: yields (cell, checkpoints,
 # regret) of all complete cells.
 Curves = Callable[[Path, Path], Any]
@@ -95,7 +96,7 @@ def run(
     try:
         failures = sweep.simulate()
         store.write_table(folder / "failures.parquet", failures, FAILURES)
-        published = analyse(folder, store.root)
+        published = analyse(folder, store.root, not units)
         if sweep.earlier and _lagging(folder, mode, points):
             for run_id, found in points.complete(curves(folder, store.root)):
                 tracker.points(run_id, found)

@@ -98,6 +98,8 @@ def resolve_mode(setting: str) -> Mode:
 
 def _configured_mode() -> Mode:
     """Online or offline by what the client finds in its settings, the environment and netrc."""
+    if not _may_be_configured():
+        return "offline"
     # The import takes half a second: only where neither setting nor WANDB_MODE decides.
     import wandb
     from wandb.sdk.lib.wbauth import read_netrc_auth
@@ -111,6 +113,21 @@ def _configured_mode() -> Mode:
         return _WANDB_MODES[settings.mode]
     key = settings.api_key or settings.identity_token_file
     return "online" if key or read_netrc_auth(host=settings.base_url) else "offline"
+
+
+def _may_be_configured() -> bool:
+    """Whether there is anything at all that a key or a mode could come from."""
+    home = Path.home()
+    configured = os.environ.get("WANDB_CONFIG_DIR")
+    files = [
+        Path(configured).expanduser() if configured else home / ".config" / "wandb",
+        home / ".netrc",
+        home / "_netrc",
+        Path("wandb"),
+    ]
+    return any(name.startswith(("WANDB_", "NETRC")) for name in os.environ) or any(
+        file.exists() for file in files
+    )
 
 
 class Tracker:

@@ -10,8 +10,8 @@ noise Lap(1/(n ε)), drawn once when the episode ends (Lemma 1 prints 1/(j - i) 
 samples). The logarithm uses t_ℓ, the episode's first round. An episode that T cuts releases
 nothing. Only the episode's start decides, so the kernel costs O(K · episodes) = O(K² log T).
 
-Near-ties: the KL index is computed in float64, so private means whose indices differ by less
-than a unit in the last place of 1 tie, as those clipped to 1 do.
+Ties: private means that are clipped to 1 all have index 1 and tie. Indices below 1 are compared
+as -ln(1 - q), because many of them would round to 1 and tie by accident.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from numba import njit
 from algos.choice import argmax
 from algos.dispatch import implements, is_a
 from algos.environments import number_of_arms, pull
-from algos.kl import upper_index
+from algos.kl import upper_rank
 from algos.registry import Algorithm, Parameter, register
 from algos.traces import record, release
 
@@ -65,7 +65,7 @@ def _equation_8(rule: Any, mean: Any, n: Any, log_t: Any, epsilon: Any) -> Any:
 
     def klucb(rule: Any, mean: Any, n: Any, log_t: Any, epsilon: Any) -> Any:
         clipped = min(max(0.0, mean + rule.alpha * log_t / (epsilon * n)), 1.0)
-        return upper_index(clipped, rule.alpha * log_t / n)
+        return upper_rank(clipped, rule.alpha * log_t / n)
 
     return klucb
 

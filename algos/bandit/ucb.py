@@ -22,7 +22,7 @@ from numba import njit
 
 from algos.choice import argmax
 from algos.environments import number_of_arms, pull
-from algos.kl import divergence, upper_index
+from algos.kl import divergence, upper_index, upper_rank
 from algos.registry import Algorithm, Parameter, register
 from algos.traces import record
 
@@ -82,7 +82,7 @@ def kl_ucb(env: Any, rng: np.random.Generator, trace: Any, T: int, c: float) -> 
         start = t + 1
         budget = math.log(start) + c * math.log(math.log(start))
         for j in range(K):
-            index[j] = upper_index(total[j] / n[j], budget / n[j])
+            index[j] = upper_rank(total[j] / n[j], budget / n[j])
         arm = argmax(index, rng)
         far = min(T, start + ahead)
         budget_far = math.log(far) + c * math.log(math.log(far))

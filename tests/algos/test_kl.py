@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from algos.kl import divergence, upper_index
+from algos.kl import divergence, upper_index, upper_rank
 
 
 def plain(p: float, q: float) -> np.longdouble:
@@ -61,3 +61,20 @@ def test_divergence_at_its_ends():
     assert divergence(1.0, 0.0) == 0.0
     assert divergence(0.0, 0.5) == pytest.approx(math.log(2))
     assert divergence(0.25, 0.5) == pytest.approx(float(plain(0.25, 0.75)))
+
+
+@pytest.mark.parametrize("p", [0.0, 1e-9, 0.1, 0.5, 0.9, 0.999])
+@pytest.mark.parametrize("level", [1e-12, 1e-3, 0.5, 5.0, 50.0, 300.0])
+def test_rank_is_the_index_past_the_resolution_of_one(p, level):
+    z = np.longdouble(upper_rank(p, level))
+    q = -np.expm1(-z)  # d(p, q) with ln(1 - q) = -z exactly
+    value = (1 - np.longdouble(p)) * (np.log1p(-np.longdouble(p)) + z)
+    if p > 0:
+        value += p * np.log(p / q)
+    assert float(value) == pytest.approx(level, rel=1e-9, abs=1e-15)
+
+
+def test_rank_orders_what_rounds_to_one():
+    assert upper_index(0.9, 5.0) == upper_index(0.99, 5.0) == upper_index(0.9, 6.0) == 1.0
+    assert upper_rank(0.9, 5.0) < upper_rank(0.9, 6.0) < upper_rank(0.99, 5.0) < math.inf
+    assert upper_rank(1.0, 5.0) == math.inf

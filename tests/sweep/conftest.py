@@ -74,11 +74,19 @@ def family(pid: int) -> dict[int, psutil.Process]:
     return found
 
 
+def alive(process: psutil.Process) -> bool:
+    """Whether a process still runs; one that ended and was not collected does not."""
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False
+
+
 def end(process: subprocess.Popen[str]) -> None:
     """End a sweep that a failing test left, and the processes it started."""
     started = family(process.pid) if process.poll() is None else {}
     for one in started.values():
-        if one.is_running():
+        if alive(one):
             one.kill()
     process.wait(timeout=30)
 

@@ -48,7 +48,7 @@ def test_anytime_cells_share_one_run():
     assert by_algorithm.count("ucb1") == 1
     assert by_algorithm.count("dp_se") == 9  # β = 1/T: one per ε and T
     for unit in units:
-        assert unit.work.T == unit.horizons[-1] and list(unit.horizons) == sorted(unit.horizons)
+        assert unit.horizons[-1] == unit.work.T and list(unit.horizons) == sorted(unit.horizons)
         assert unit.rows == 20 * len(unit.cells)
     assert sum(unit.rows for unit in units) == 20 * len(plan.cells)
 

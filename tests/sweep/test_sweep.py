@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from conftest import LIMIT, end, family, finish, keys, rows, start, sweep, wait_for
+from conftest import alive, end, family, finish, keys, rows, start, sweep, wait_for
 
 GRID = ("+grid=quickstart", "grid.T=[1e4,3e6]", "grid.replicates=40", "grid.algorithm=[adap_klucb,"
         "anytime_lazy_ucb,dp_se,successive_elimination,ucb1]")  # fmt: skip
@@ -63,7 +66,9 @@ def test_a_complete_store_starts_no_ray(undisturbed, tmp_path):
     process = start([*GRID, "runtime.actors=2"], tmp_path)
     seen = set()
     while process.poll() is None:
-        seen |= {one.name() for one in family(process.pid).values() if one.is_running()}
+        for one in family(process.pid).values():
+            with suppress(psutil.Error):
+                seen.add(one.name())
     status, out, err = finish(process)
     assert status == 0 and "0 to simulate" in err and "report.html" in out
     assert not any("raylet" in name or "gcs" in name for name in seen), seen
@@ -81,15 +86,8 @@ def test_an_extended_grid_pays_for_what_is_new(undisturbed, tmp_path):
     table = rows(tmp_path / "results")
     assert len(set(keys(table))) == table.num_rows == 88 * 41
     old = rows(undisturbed / "results")
-    assert table.filter(pq_less(table, 40)).equals(old)
+    assert table.filter(pc.less(table["replicate"], 40)).equals(old)
     assert len(list((tmp_path / "results" / "sweeps").iterdir())) == 2
-
-
-def pq_less(table, limit):
-    """A mask of the replicates below `limit`."""
-    import pyarrow.compute as pc
-
-    return pc.less(table["replicate"], limit)
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
@@ -106,7 +104,8 @@ def test_a_sweep_that_was_stopped_goes_on(undisturbed, tmp_path, number):
     assert "Traceback" not in err and "report.html" not in out
     if number != signal.SIGKILL:
         assert status == 130 and "the same command goes on from there" in err
-    wait_for(lambda: not any(one.is_running() for one in members.values()), 30)
+    # Ray's agents notice the loss of a killed sweep within a minute.
+    wait_for(lambda: not any(alive(one) for one in members.values()), 120)
     had = rows(tmp_path / "results").num_rows
     total = rows(undisturbed / "results").num_rows
     assert 0 < had < total
@@ -119,24 +118,20 @@ def test_a_sweep_that_was_stopped_goes_on(undisturbed, tmp_path, number):
 
 def test_listeners_are_on_loopback_and_nothing_remains(launch, tmp_path):
     process = launch(*GRID, "runtime.actors=2", "runtime.block=1", "tracking=offline")
-    members, addresses = {}, set()
+    members, addresses, names = {}, set(), set()
     while process.poll() is None:
         for pid, one in family(process.pid).items():
             members[pid] = one
-            try:
+            with suppress(psutil.NoSuchProcess):
+                names.add(one.name())
                 addresses |= {c.laddr for c in one.net_connections("tcp") if c.status == "LISTEN"}
-            except Exception as error:  # it ended meanwhile
-                assert "NoSuchProcess" in type(error).__name__ or "Zombie" in type(error).__name__
     status, _, err = finish(process)
     assert status == 0, err
-    assert any("raylet" in " ".join(one) for one in [[str(m)] for m in members.values()])
-    assert addresses, "Ray listens on something"
+    assert "raylet" in names and addresses
     outside = {a for a in addresses if a.ip not in ("127.0.0.1", "::1", "::ffff:127.0.0.1")}
     assert not outside
-    assert not [one for one in members.values() if one.is_running()]
+    assert not [one for one in members.values() if alive(one)]
     ports = {address.port for address in addresses}
-    import psutil
-
     after = {c.laddr.port for c in psutil.net_connections("tcp") if c.status == "LISTEN"}
     assert not ports & after
     assert not list(Path("/tmp").glob(f"sweep-ray-{process.pid}-*"))
@@ -167,4 +162,3 @@ def test_offline_tracking_leaves_runs_to_send(undisturbed, tmp_path):
     folder = only(tmp_path / "results" / "sweeps")
     logged = list((folder / "wandb").rglob("*.wandb"))
     assert len(logged) == 11  # ten series, and the sweep's own
-    assert LIMIT > 0

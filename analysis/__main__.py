@@ -1,0 +1,61 @@
+"""`python -m analysis report [SWEEP] [--store PATH]`: the findings here, the rest in a file."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from rich.console import Console
+
+from analysis.errors import AnalysisError
+from analysis.report import write_report
+from analysis.terminal import show
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose complaints are one line, like every other error here."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"error: {message}; see {self.prog} --help\n")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; return 0 when done and 2 for bad input."""
+    parser = _Parser(
+        prog="python -m analysis",
+        description="Analyse a sweep from its results store.",
+    )
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    report = commands.add_parser(
+        "report",
+        help="fit slopes and transitions, draw figures, write report.html",
+        description="Fit slopes and transitions, draw the figures, write report.html, figures/ "
+        "and tables/ into the sweep's folder, and print the findings.",
+    )
+    report.add_argument(
+        "sweep",
+        nargs="?",
+        default="latest",
+        metavar="SWEEP",
+        help="an ID, a unique prefix of one, the sweep's folder, or latest (default)",
+    )
+    report.add_argument(
+        "--store", default="results", metavar="PATH", help="the results store (default: results)"
+    )
+    given = parser.parse_args(arguments)
+    if given.command is None:
+        parser.print_help()
+        return 2
+    try:
+        written = write_report(given.sweep, given.store)
+    except AnalysisError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    show(written, Console(highlight=False))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,159 @@
+"""From a store to one table: the rows of a sweep and nothing else.
+
+A store is shared by many sweeps. A first pass reads only the column `cell` to find the segments
+that hold this sweep's cells; the wide columns are then read from those segments alone.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+
+from analysis.errors import AnalysisError, one_line
+from analysis.sweeps import describe, find_sweep, list_arrays, read_manifest
+
+ROW_SCHEMA = pa.schema(
+    [
+        ("cell", pa.string()),
+        ("stream", pa.string()),
+        ("seed", pa.int64()),
+        ("replicate", pa.int64()),
+        ("T", pa.int64()),
+        ("checkpoints", pa.list_(pa.int64())),
+        ("regret", pa.list_(pa.float64())),
+        ("pulls", pa.list_(pa.int64())),
+    ]
+)
+
+
+def load(sweep: str = "latest", store: str | Path = "results") -> pd.DataFrame:
+    """Return a sweep's results, one row per cell and replicate, in the manifest's order.
+
+    Columns: the manifest's (the swept values and the algorithm's metadata), `replicate`, and as
+    numpy arrays `checkpoints` (rounds, shape (m,)), `regret` (cumulative, shape (m,)) and
+    `pulls` (None where the family records none). Replicates beyond those the sweep asked for
+    and duplicated rows are left out. An anytime cell without rows of its own is cut from a
+    longer run of the same stream, seed and replicate, whose beginning it is.
+
+    `df.attrs["sweep"]` is a dict: id, path, store, question, window, command, cells (number in
+    the manifest), wanted and found (numbers of rows).
+
+    Raises AnalysisError for an unknown sweep, a missing store, a damaged manifest or segment,
+    and a sweep without any rows.
+    """
+    folder = find_sweep(sweep, store)
+    root = folder.parent.parent
+    manifest = read_manifest(folder)
+    rows = _read_rows(root, manifest)
+    position = pd.Series(np.arange(len(manifest)), index=manifest["cell"])
+    rows["position"] = position.loc[rows["cell"]].to_numpy()
+    wanted = manifest["replicates"].to_numpy()[rows["position"].to_numpy()]
+    rows = rows[rows["replicate"].to_numpy() < wanted]
+    rows = rows.drop_duplicates(["position", "replicate"])
+    rows = rows.sort_values(["position", "replicate"], kind="stable")
+    total = int(manifest["replicates"].sum())
+    if rows.empty:
+        raise AnalysisError(
+            f"sweep: {folder.name!r} has no rows yet (0 of {total} in {str(root / 'rows')!r}); "
+            "run it, or wait for its first results"
+        )
+    df = manifest.take(rows["position"].to_numpy()).reset_index(drop=True)
+    for name in ("replicate", "checkpoints", "regret", "pulls"):
+        df[name] = rows[name].to_numpy()
+    df.attrs["sweep"] = describe(folder) | {
+        "cells": len(manifest),
+        "wanted": total,
+        "found": len(rows),
+    }
+    return df
+
+
+def _read_rows(root: Path, manifest: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the manifest's cells, duplicates included."""
+    files = sorted(
+        str(path) for path in (root / "rows").glob("*.parquet") if path.name[0] not in "._"
+    )
+    try:
+        own = _scan(files, pc.field("cell").isin(pa.array(manifest["cell"], pa.string())))
+        longer = _cut_longer_runs(files, manifest, own)
+    except (OSError, pa.ArrowException) as error:
+        raise _damaged(files, error) from error
+    rows = pd.concat([own, longer], ignore_index=True) if len(longer) else own
+    bad = rows["regret"].isna() | rows["checkpoints"].isna()
+    if bad.any():
+        cell = rows.loc[bad, "cell"].iloc[0]
+        raise AnalysisError(
+            f"rows: cell {cell} has a row without regret or checkpoints in "
+            f"{str(root / 'rows')!r}; every row needs both"
+        )
+    return rows
+
+
+def _scan(files: list[str], wanted: pc.Expression) -> pd.DataFrame:
+    """Return the rows of `files` that satisfy `wanted`, list columns as arrays."""
+    counts: dict[str, int] = {}
+    if files:
+        narrow = ds.dataset(files, schema=ROW_SCHEMA, format="parquet")
+        names = narrow.to_table(columns=["__filename"], filter=wanted).column("__filename")
+        counts = {str(c["values"]): c["counts"].as_py() for c in names.value_counts()}
+    if not counts:
+        return pd.DataFrame({name: [] for name in ROW_SCHEMA.names})
+    # Filtering copies the lists: segments that are wanted as a whole are read as they are.
+    whole = [name for name, count in counts.items() if pq.read_metadata(name).num_rows == count]
+    parts = [name for name in counts if name not in set(whole)]
+    table = pa.concat_tables(
+        ds.dataset(names, schema=ROW_SCHEMA, format="parquet").to_table(filter=condition)
+        for names, condition in ((whole, None), (parts, wanted))
+        if names
+    )
+    frame = table.select(["cell", "stream", "seed", "replicate", "T"]).to_pandas()
+    for name in ("checkpoints", "regret", "pulls"):
+        frame[name] = list_arrays(table.column(name))
+    return frame
+
+
+def _cut_longer_runs(files: list[str], manifest: pd.DataFrame, own: pd.DataFrame) -> pd.DataFrame:
+    """Return rows for anytime cells with missing replicates, cut from longer runs.
+
+    For an anytime algorithm the curve to T is the start of every longer curve of the same
+    stream, seed and replicate. The pulls of a cut row are None: they were counted at the end.
+    """
+    have = own[["cell", "replicate"]].drop_duplicates()
+    counts = have.groupby("cell").size().reindex(manifest["cell"], fill_value=0).to_numpy()
+    short = manifest[manifest["anytime"].to_numpy(bool) & (counts < manifest["replicates"])]
+    if short.empty or not files:
+        return own.iloc[:0]
+    streams = pa.array(short["stream"].unique(), pa.string())
+    wanted = pc.field("stream").isin(streams) & (pc.field("T") > int(short["T"].min()))
+    longer = _scan(files, wanted)
+    if longer.empty:
+        return longer
+    pairs = longer.merge(short[["stream", "seed", "cell", "T"]], on=["stream", "seed"])
+    keep = []
+    for row in pairs.itertuples(index=False):
+        end = np.searchsorted(row.checkpoints, row.T_y)
+        if row.T_x > row.T_y and row.checkpoints[end] == row.T_y:
+            keep.append(
+                (row.cell_y, row.stream, row.seed, row.replicate, row.T_y,
+                 row.checkpoints[: end + 1], row.regret[: end + 1], None)
+            )  # fmt: skip
+    return pd.DataFrame(keep, columns=ROW_SCHEMA.names)
+
+
+def _damaged(files: list[str], error: BaseException) -> AnalysisError:
+    """Return the error that names the segment which cannot be read."""
+    for path in files:
+        try:
+            pq.read_table(path, columns=["cell", "replicate", "checkpoints", "regret"])
+        except (OSError, pa.ArrowException) as found:
+            return AnalysisError(
+                f"rows: segment {path!r} is damaged ({one_line(found)}); move it away and run "
+                "the sweep again: the rows it held are computed anew"
+            )
+    return AnalysisError(f"rows: the store cannot be read ({one_line(error)})")

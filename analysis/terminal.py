@@ -1,0 +1,82 @@
+"""The findings of a report on a terminal: one table per instance and horizon."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+import pandas as pd
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from analysis.report import Report
+from analysis.tables import bracket, number, range_text
+
+MAX_PLACES = 12
+"""Tables shown; the report has all."""
+
+
+def show(report: Report, console: Console) -> None:
+    """Print a report's findings, then the path of its page."""
+    summary = report.tables["summary"]
+    places = [frame for _, frame in summary.groupby(["place", "T"], sort=False)]
+    for frame in places[:MAX_PLACES]:
+        _show_place(frame, console)
+    if len(places) > MAX_PLACES:
+        console.print(f"… and {len(places) - MAX_PLACES} more instances and horizons in the report")
+    if report.headlines and report.headlines[0].startswith("Not complete"):
+        console.print(report.headlines[0])
+    # soft_wrap keeps the path on one line, so that it can be copied or piped.
+    console.print(Text(str(report.html)), soft_wrap=True)
+
+
+def _show_place(frame: pd.DataFrame, console: Console) -> None:
+    """Print the table of one instance and horizon, a row per series."""
+    first = frame.iloc[0]
+    spread = frame[frame["cells"] > 1]
+    horizon = "" if "T = " in first["place"] else f", T = {number(first['T'])}"
+    title = f"{first['place']}{horizon}, n = {range_text(frame['n'].min(), frame['n'].max())}"
+    predicted = frame["predicted_pooled"].dropna()
+    if len(predicted):
+        title += f", predicted ε* {number(predicted.iloc[0])}"
+    console.print(Text(title, style="bold"), soft_wrap=True)
+    bounds = frame["bound_at_high"].dropna().unique()
+    if len(bounds) == 1:
+        where = f" at ε={number(spread['epsilon_high'].iloc[0])}" if len(spread) else ""
+        console.print(f"lower bound on the slope{where}: {number(bounds[0])}", highlight=False)
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("", no_wrap=True)
+    if len(spread):
+        low, high = (number(spread[f"epsilon_{end}"].iloc[0]) for end in ("low", "high"))
+        table.add_column(f"regret\nat ε={low}", justify="right", no_wrap=True)
+        table.add_column(f"regret\nat ε={high}", justify="right", no_wrap=True)
+        table.add_column(f"slope at ε={high}\n[95 %]", overflow="fold")
+        if (frame["resolved"] != "").any():
+            table.add_column("ε* [95 %]", overflow="fold")
+    else:
+        table.add_column("regret", justify="right", no_wrap=True)
+        table.add_column("slope on ln t [95 %]", overflow="fold")
+    for row in frame.itertuples(index=False):
+        table.add_row(*map(Text, _cells(row, bool(len(spread)))[: len(table.columns)]))
+    console.print(table)
+    console.print()
+
+
+def _cells(row: Any, several: bool) -> list[str]:
+    """Return the texts of one series' row."""
+    label = "\n".join(textwrap.wrap(row.label, 22))
+    slope = str(row.slope_at_high).replace(", R/ln t in", ",\nR/ln t in")
+    if not several:
+        return [label, number(row.regret_at_high), slope]
+    ends = [number(row.regret_at_low) if row.cells > 1 else "", number(row.regret_at_high)]
+    return [label, *ends, slope, _transition(row)]
+
+
+def _transition(row: Any) -> str:
+    """Return ε* with its interval, or why there is none."""
+    if row.resolved == "yes":
+        span = bracket(row.epsilon_star_low, row.epsilon_star_high)
+        return f"{number(row.epsilon_star)} {span}"
+    return str(row.resolved)

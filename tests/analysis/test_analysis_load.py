@@ -1,0 +1,175 @@
+"""Finding a sweep and reading its rows."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import analysis
+from analysis import AnalysisError
+
+
+@pytest.fixture
+def plan(synthetic: SimpleNamespace) -> SimpleNamespace:
+    """A cell with four replicates of different slopes."""
+    t = synthetic.grid(1000)
+    return synthetic.Plan(np.arange(1, 5)[:, None] * np.log(t), T=1000)
+
+
+def test_one_row_per_cell_and_replicate(
+    synthetic: SimpleNamespace, plan: SimpleNamespace, tmp_path: Path
+) -> None:
+    other = synthetic.Plan(plan.regret + 1, T=1000, epsilon=None, algorithm="ucb1", means=None)
+    config = {"grid": {"question": "When?", "window": [10, 100]}}
+    synthetic.write_sweep(tmp_path, [plan, other], config=config)
+    df = analysis.load(store=tmp_path)
+    assert list(df["replicate"]) == [0, 1, 2, 3] * 2
+    assert list(df["algorithm"]) == ["adap_ucb"] * 4 + ["ucb1"] * 4
+    assert isinstance(df["regret"].iloc[0], np.ndarray)
+    np.testing.assert_array_equal(df["regret"].iloc[2], plan.regret[2])
+    np.testing.assert_array_equal(df["checkpoints"].iloc[0], synthetic.grid(1000))
+    np.testing.assert_array_equal(df["means"].iloc[0], [0.8, 0.1, 0.1, 0.1, 0.1])
+    assert df["means"].iloc[4] is None and math.isnan(df["epsilon"].iloc[4])
+    assert df["K"].iloc[0] == 5 and df["N"].isna().all()
+    about = df.attrs["sweep"]
+    assert about["id"] == "demo-0123abcd" and about["question"] == "When?"
+    assert about["window"] == (10, 100) and about["command"] == "python -m sweep +grid=demo"
+    assert (about["cells"], about["found"], about["wanted"]) == (2, 8, 8)
+
+
+def test_latest_prefix_and_path(
+    synthetic: SimpleNamespace, plan: SimpleNamespace, tmp_path: Path
+) -> None:
+    store = tmp_path / "store"
+    new = synthetic.write_sweep(store, [plan], "beta-22222222", mtime=2e9)
+    synthetic.write_sweep(store, [plan], "alpha-11111111", mtime=1e9)
+    synthetic.write_sweep(store, [plan], "alpha-11112222", mtime=1e9)
+
+    def found(sweep: str, where: Path = store) -> str:
+        return analysis.load(sweep, where).attrs["sweep"]["id"]
+
+    assert found("latest") == found("b") == found("beta-22222222") == "beta-22222222"
+    assert found(str(new), tmp_path / "elsewhere") == "beta-22222222"
+    with pytest.raises(AnalysisError, match="fits 2 sweeps"):
+        found("alpha-1111")
+    with pytest.raises(AnalysisError, match="did you mean 'alpha-11111111'"):
+        found("alhpa-11111111")
+
+
+def test_duplicates_and_further_replicates_are_left_out(
+    synthetic: SimpleNamespace, plan: SimpleNamespace, tmp_path: Path
+) -> None:
+    plan.replicates = 3
+    synthetic.write_sweep(tmp_path, [plan])
+    segment = next((tmp_path / "rows").iterdir())
+    (tmp_path / "rows" / "again.parquet").write_bytes(segment.read_bytes())
+    df = analysis.load(store=tmp_path)
+    assert list(df["replicate"]) == [0, 1, 2]
+    np.testing.assert_array_equal(df["regret"].iloc[2], plan.regret[2])
+
+
+def test_only_this_sweeps_cells(
+    synthetic: SimpleNamespace, plan: SimpleNamespace, tmp_path: Path
+) -> None:
+    other = synthetic.Plan(plan.regret, T=1000, epsilon=0.5)
+    synthetic.write_sweep(tmp_path, [other], "other-1")
+    synthetic.write_sweep(tmp_path, [plan], "mine-1")
+    assert set(analysis.load("mine", tmp_path)["epsilon"]) == {1.0}
+    # A temporary file of a writer is no segment.
+    (tmp_path / "rows" / ".half.parquet").write_bytes(b"PAR1")
+    assert len(analysis.load("mine", tmp_path)) == 4
+
+
+def test_shorter_cells_of_an_anytime_stream_come_from_longer_runs(
+    synthetic: SimpleNamespace, plan: SimpleNamespace, tmp_path: Path
+) -> None:
+    shared = synthetic.grid(1000)
+    T = int(shared[-5])
+    short = synthetic.Plan(
+        np.zeros((4, len(synthetic.grid(T)))), T=T, write_rows=False, replicates=3
+    )
+    fixed = synthetic.Plan(
+        np.zeros((4, len(synthetic.grid(T)))), T=T, write_rows=False, anytime=False, epsilon=2.0
+    )
+    long = synthetic.Plan(plan.regret, T=1000, anytime=False, epsilon=2.0)
+    synthetic.write_sweep(tmp_path, [short, fixed, plan, long])
+    df = analysis.load(store=tmp_path)
+    cut = df[df["T"] == T]
+    assert list(cut["replicate"]) == [0, 1, 2] and set(cut["epsilon"]) == {1.0}
+    np.testing.assert_array_equal(cut["checkpoints"].iloc[1], shared[:-4])
+    np.testing.assert_array_equal(cut["regret"].iloc[1], plan.regret[1, :-4])
+    assert len(df[df["T"] == 1000]) == 8
+
+
+def test_replicates_with_different_checkpoints_share_a_grid(
+    synthetic: SimpleNamespace, plan: SimpleNamespace, tmp_path: Path
+) -> None:
+    synthetic.write_sweep(tmp_path, [plan])
+    df = analysis.load(store=tmp_path)
+    keep = np.arange(len(df["regret"].iloc[0])) != len(df["regret"].iloc[0]) - 10
+    for name in ("checkpoints", "regret"):
+        df.at[1, name] = df[name].iloc[1][keep]
+    before = analysis.slopes(analysis.load(store=tmp_path)).iloc[0]
+    after = analysis.slopes(df).iloc[0]
+    assert after["points"] == before["points"] - 1
+    assert after["slope"] == pytest.approx(before["slope"])
+
+
+def test_errors(synthetic: SimpleNamespace, plan: SimpleNamespace, tmp_path: Path) -> None:
+    with pytest.raises(AnalysisError, match="is not a folder"):
+        analysis.load(store=tmp_path / "nowhere")
+    with pytest.raises(AnalysisError, match="holds no sweeps"):
+        analysis.load(store=tmp_path)
+    plan.write_rows = False
+    folder = synthetic.write_sweep(tmp_path, [plan])
+    with pytest.raises(AnalysisError, match=r"no rows yet \(0 of 4"):
+        analysis.load(store=tmp_path)
+    table = pq.read_table(folder / "manifest.parquet")
+    pq.write_table(table.drop_columns(["means"]), folder / "manifest.parquet")
+    with pytest.raises(AnalysisError, match="lacks the columns means"):
+        analysis.load(store=tmp_path)
+    (folder / "manifest.parquet").write_bytes(b"PAR1 nothing")
+    with pytest.raises(AnalysisError, match=r"manifest\.parquet' is damaged"):
+        analysis.load(store=tmp_path)
+
+
+def test_damaged_segment_is_named(
+    synthetic: SimpleNamespace, plan: SimpleNamespace, tmp_path: Path
+) -> None:
+    synthetic.write_sweep(tmp_path, [plan])
+    bad = tmp_path / "rows" / "broken.parquet"
+    bad.write_bytes(b"PAR1 cut short")
+    with pytest.raises(AnalysisError, match=r"broken\.parquet' is damaged"):
+        analysis.load(store=tmp_path)
+    good = next(p for p in (tmp_path / "rows").iterdir() if p != bad).read_bytes()
+    bad.write_bytes(good[: len(good) // 2])
+    with pytest.raises(AnalysisError, match=r"broken\.parquet' is damaged"):
+        analysis.load(store=tmp_path)
+
+
+def test_row_without_regret(
+    synthetic: SimpleNamespace, plan: SimpleNamespace, tmp_path: Path
+) -> None:
+    synthetic.write_sweep(tmp_path, [plan])
+    segment = next((tmp_path / "rows").iterdir())
+    table = pq.read_table(segment)
+    at = table.column_names.index("regret")
+    nothing = pa.nulls(table.num_rows, pa.list_(pa.float64()))
+    pq.write_table(table.set_column(at, "regret", nothing), segment)
+    with pytest.raises(AnalysisError, match="without regret or checkpoints"):
+        analysis.load(store=tmp_path)
+
+
+@pytest.mark.parametrize("window", [[5], [100, 10], "wide", [0, 10], 7])
+def test_bad_window(
+    synthetic: SimpleNamespace, plan: SimpleNamespace, tmp_path: Path, window: object
+) -> None:
+    synthetic.write_sweep(tmp_path, [plan], config={"grid": {"window": window}})
+    with pytest.raises(AnalysisError, match=r"grid\.window: got"):
+        analysis.load(store=tmp_path)

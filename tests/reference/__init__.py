@@ -1,0 +1,1 @@
+"""Slow, plain implementations of the algorithms, and the means to compare kernels with them."""

@@ -1,0 +1,138 @@
+"""Reward tables, the comparison of a replayed kernel with its reference, and planted mistakes.
+
+Tabulated rewards are multiples of 2^-30, so every sum of up to 2^23 of them is exact in float64
+whatever the order of the additions: a kernel may sum a block as it likes.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from inspect import getsource
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from algos import replay
+from reference import bandit
+from reference.common import RewardSource, Trajectory
+
+Table = NDArray[np.float64]
+GRAIN = 2.0**30
+# An ulp or two: the values differ only in how the kernel arranges one division and one sum.
+MESSAGE_TOLERANCE = 1e-12
+
+
+def fractions(rng: np.random.Generator, rounds: int, K: int) -> Table:
+    """Continuous rewards, U^p with an exponent per arm: ties have probability (nearly) zero."""
+    exponent = np.exp(rng.uniform(-1.0, 1.0, K))
+    return np.rint(rng.random((rounds, K)) ** exponent * GRAIN) / GRAIN
+
+
+def bits(rng: np.random.Generator, rounds: int, K: int) -> Table:
+    """0/1 rewards with a mean per arm: without noise, equal indices are common."""
+    return (rng.random((rounds, K)) < rng.uniform(0.2, 0.9, K)).astype(np.float64)
+
+
+def twins(rng: np.random.Generator, rounds: int, K: int) -> Table:
+    """The same 0/1 column for every arm: without noise, ties form again and again and last."""
+    return np.repeat(bits(rng, rounds, 1), K, axis=1)
+
+
+def ladder(rng: np.random.Generator, rounds: int, K: int) -> Table:
+    """0/1 rewards, means .95, .84 and others lower: eliminations in the first two epochs."""
+    means = np.concatenate([[0.95, 0.84], rng.choice([0.05, 0.3, 0.7], K)])[:K]
+    return (rng.random((rounds, K)) < rng.permutation(means)).astype(np.float64)
+
+
+def spread(rng: np.random.Generator, rounds: int, K: int) -> Table:
+    """Continuous rewards, one good arm in long batches and bad ones whose index overtakes it."""
+    means = np.concatenate([[0.85], rng.uniform(0.1, 0.6, K)])[:K]
+    noise = rng.uniform(-0.1, 0.1, (rounds, K))
+    return np.rint((rng.permutation(means) + noise) * GRAIN) / GRAIN
+
+
+def source(table: Table) -> RewardSource:
+    """The reward source that reads `table` (rounds 1-based)."""
+    rows = table.tolist()
+
+    def reward(t: int, arm: int) -> float:
+        value: float = rows[t - 1][arm]
+        return value
+
+    return reward
+
+
+@dataclass(frozen=True)
+class Case:
+    """One algorithm with its parameters, and the tables it is compared on."""
+
+    algorithm: str
+    table: Callable[[np.random.Generator, int, int], Table]
+    epsilon: float | None = None
+    parameters: dict[str, Any] = field(default_factory=dict)
+    T: tuple[int, int] = (2_000, 2_500)
+    K: tuple[int, int] = (2, 8)
+
+    def __str__(self) -> str:
+        words = [self.algorithm, self.table.__name__]
+        words += [] if self.epsilon is None else [f"epsilon={self.epsilon}"]
+        return "-".join(words + [f"{name}={value}" for name, value in self.parameters.items()])
+
+    def draw(self, number: int) -> tuple[Table, int]:
+        """Table `number` of the case and its T; the table may hold rows that are not used."""
+        rng = np.random.default_rng([number, *str(self).encode()])
+        T = int(rng.integers(self.T[0], self.T[1], endpoint=True))
+        K = int(rng.integers(self.K[0], self.K[1], endpoint=True))
+        return self.table(rng, T + int(rng.integers(0, 3)), K), T
+
+    def reference(self, table: Table, T: int, seed: int, module: ModuleType = bandit) -> Trajectory:
+        """What the plain implementation (or a mutant of it) does on the table."""
+        keywords = dict(self.parameters)
+        if self.epsilon is not None:
+            keywords["epsilon"] = self.epsilon
+        play: Callable[..., Trajectory] = getattr(module, self.algorithm)
+        rng = np.random.default_rng(seed)
+        return play(source(table), table.shape[1], T, rng, **keywords)
+
+    def difference(self, table: Table, T: int, seed: int, expected: Trajectory) -> str:
+        """How the replayed kernel differs from the expected trajectory; empty when it does not."""
+        instance = {"name": "reward_table", "rewards": table.tolist()}
+        rng = np.random.default_rng(seed)
+        got = replay(
+            self.algorithm, instance, epsilon=self.epsilon, T=T, rng=rng, **self.parameters
+        )
+        return compare(got, expected)
+
+
+def compare(got: Any, expected: Trajectory) -> str:
+    """The first difference between a replay and a trajectory, in words; empty when none."""
+    actions, messages = np.array(expected[0]), expected[1]
+    if got.actions.shape != actions.shape:
+        return f"{got.actions.shape[0]} actions, expected {actions.shape[0]}"
+    differs = np.flatnonzero(got.actions != actions)
+    if differs.size:
+        t = int(differs[0])
+        return f"round {t + 1}: arm {got.actions[t]}, expected {actions[t]}"
+    columns = (got.message_round, got.message_arm, got.message_value)
+    if any(len(column) != len(messages) for column in columns):
+        return f"{[len(column) for column in columns]} messages, expected {len(messages)}"
+    for number, (t, arm, value) in enumerate(messages):
+        sent = tuple(column[number] for column in columns)
+        tolerance = MESSAGE_TOLERANCE * max(1.0, abs(value))
+        if sent[:2] != (t, arm) or not abs(sent[2] - value) <= tolerance:
+            return f"message {number}: {sent}, expected {(t, arm, value)}"
+    return ""
+
+
+def mutant(function: str, old: str, new: str) -> ModuleType:
+    """The reference module with `old` replaced by `new` in one function; `old` occurs once there.
+
+    Raises AssertionError when it does not: the planted mistake would not be the one meant.
+    """
+    original = getsource(getattr(bandit, function))
+    assert original.count(old) == 1, f"{old!r} occurs {original.count(old)} times in {function}"
+    text = getsource(bandit).replace(original, original.replace(old, new))
+    module = ModuleType(f"{function}_mutant")
+    exec(compile(text, module.__name__, "exec"), module.__dict__)
+    return module
