@@ -24,10 +24,10 @@ with _kernel_cache.active(_kernel_cache.directory()):
     )
     from algos.simulate import Replay, Simulation, replay, simulate
 
-    for _family in ("bandit",):
-        _package = _importlib.import_module(f"algos.{_family}")
-        for _module in _pkgutil.iter_modules(_package.__path__):
-            _importlib.import_module(f"algos.{_family}.{_module.name}")
+    # Every package below is a family, every module in it registers algorithms.
+    for _entry in _pkgutil.walk_packages(__path__, "algos."):
+        if _entry.name.count(".") > 1 or _entry.ispkg:
+            _importlib.import_module(_entry.name)
 
 __all__ = [
     "Algorithm",

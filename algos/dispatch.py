@@ -26,7 +26,7 @@ def implements(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], C
     return overload(function, strict=False)
 
 
-def is_a(numba_type: object, *classes: type) -> bool:
+def is_a(numba_type: Any, *classes: type) -> bool:
     """Whether a Numba type is one of these NamedTuple classes."""
     named = isinstance(numba_type, types.BaseNamedTuple)
     return named and numba_type.instance_class in classes

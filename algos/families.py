@@ -1,23 +1,20 @@
 """Families: what one replicate of a feedback model records, and how a block of them is run.
 
-A family says which axes of a grid its instances use, which outcome columns its rows carry
-beside the checkpoints, and how to play replicates. `bandit` is the only one so far; others
-add an entry to FAMILIES and nothing else changes.
+A family is a package of `algos`: its `__init__` registers the family (and its kinds of
+instances), its modules register its algorithms. Nothing else knows a family by name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from algos.registry import Algorithm
-from algos.traces import RegretTrace
+from algos.instances import Instance
 
-# A block's outcome: per column an array whose first axis is the replicate. Columns marked
-# per horizon have the horizons as second axis; `regret` has the checkpoints.
+# A block's outcome: per column an array whose first axis is the replicate and whose second is
+# the horizon; `regret`, where the family has one, has the checkpoints as second axis.
 Outcome = dict[str, np.ndarray]
 
 
@@ -35,45 +32,32 @@ class Column:
 class Family:
     """A feedback model.
 
+    `axes` are the axes of a grid that its instances use beside algorithm, instance, ε and T.
+    `least_T(instance)` is the smallest number of rounds that makes sense. With `has_regret`,
+    rows carry cumulative regret at checkpoints.
     `play(algorithm, env, arguments, checkpoints, horizons, generators)` runs one replicate per
-    generator to the last horizon and returns `regret` (replicates, checkpoints) and each of
-    `columns` as (replicates, horizons, …).
+    generator to the last horizon and returns each of `columns` as (replicates, horizons, …) and
+    `regret` as (replicates, checkpoints).
     """
 
     name: str
     axes: tuple[str, ...]
     columns: tuple[Column, ...]
     play: Callable[..., Outcome]
+    least_T: Callable[[Instance], int]
+    has_regret: bool = True
 
 
-def play_bandit(
-    algorithm: Algorithm,
-    env: Any,
-    arguments: tuple[float | int, ...],
-    checkpoints: np.ndarray,
-    horizons: np.ndarray,
-    generators: Sequence[np.random.Generator],
-) -> Outcome:
-    """Play K-armed replicates: pseudo-regret at checkpoints, pulls at horizons."""
-    replicates, K = len(generators), len(env.means)
-    regret = np.zeros((replicates, len(checkpoints)))
-    pulls_at = np.zeros((replicates, len(horizons), K), np.int64)
-    pulls = np.zeros(K, np.int64)
-    cursor = np.zeros(2, np.int64)
-    kernel = algorithm.kernel
-    for i, rng in enumerate(generators):
-        pulls[:] = 0
-        cursor[:] = 0
-        trace = RegretTrace(checkpoints, horizons, regret[i], pulls_at[i], pulls, cursor)
-        kernel(env, rng, trace, *arguments)
-    return {"regret": regret, "pulls": pulls_at}
+FAMILIES: dict[str, Family] = {}
 
 
-FAMILIES: Mapping[str, Family] = {
-    "bandit": Family(
-        name="bandit",
-        axes=("K",),
-        columns=(Column("pulls", "int64", True, "pulls of each arm at T"),),
-        play=play_bandit,
-    ),
-}
+def register_family(family: Family) -> Family:
+    """Add a family; called by its package.
+
+    Raises:
+        ValueError: the name is taken.
+    """
+    if FAMILIES.get(family.name, family) is not family:
+        raise ValueError(f"family {family.name!r} is already registered")
+    FAMILIES[family.name] = family
+    return family

@@ -1,4 +1,4 @@
-"""Instances of the `bandit` family: named ones, explicit ones and generators in K.
+"""Instances: named ones, explicit ones and generators in K.
 
 A specification is a name or a mapping with `name` and the instance's parameters. Resolving it
 gives the explicit definition, so a named instance and its explicit means are the same thing:
@@ -34,15 +34,16 @@ class Instance:
     """A resolved instance.
 
     `definition` is its canonical JSON, which is what identities are made of; `label` the name
-    that tables and figures show; `means` the arms' means; `draw_cost` the nanoseconds that each
-    round adds where a block of n plays takes n draws (0 where it takes one); `rounds` how many
-    rounds it can be played, if limited.
+    that tables and figures show; `means` the arms' means; `families` can play it;
+    `draw_cost` the nanoseconds that each round adds where a block of n plays takes n draws (0 where
+    it takes one); `rounds` how many rounds it can be played, if limited.
     """
 
     definition: str
     label: str
     distribution: str
     means: tuple[float, ...]
+    families: tuple[str, ...]
     draw_cost: float
     rounds: int | None = None
 
@@ -59,16 +60,23 @@ class Instance:
 
 @dataclass(frozen=True)
 class Kind:
-    """How a specification of one name is read.
+    """How a specification of one name is read, and played.
 
     `depth` gives each parameter's nesting: 0 a number, 1 a list, 2 a list of lists; a list
     nested deeper is a list of alternatives, which a grid expands. `resolve(parameters, K)`
-    returns the explicit definition.
+    returns the explicit definition, whose `name` is a kind with a `build`: that makes the
+    environment, a NamedTuple with a field `means`, from the parsed definition. `families` can
+    play it; `draw_cost` is the nanoseconds that a round adds where a block of n plays takes n
+    draws, 0 where it takes one. A parameter in `optional` may be left out.
     """
 
     depth: Mapping[str, int]
     resolve: Callable[[Mapping[str, Any], int | None], dict[str, Any]]
+    build: Callable[[Mapping[str, Any]], Any] | None = None
+    families: tuple[str, ...] = ("bandit",)
+    draw_cost: float = 0.0
     takes_K: bool = False
+    optional: tuple[str, ...] = ()
 
 
 def _vector(key: str, value: object, allowed: str = "a list of numbers in [0, 1]") -> list[float]:
@@ -176,24 +184,63 @@ NAMED: dict[str, tuple[float, ...]] = {
     "hu_distinct": (0.75, 0.625, 0.5, 0.375, 0.25),
 }
 
+
+def _build_bernoulli(parsed: Mapping[str, Any]) -> BernoulliArms:
+    means = np.array(parsed["means"])
+    return BernoulliArms(means, means.max() - means)
+
+
+def _build_finite(parsed: Mapping[str, Any]) -> FiniteSupportArms:
+    width = max(len(row) for row in parsed["values"])
+    values, weights = (
+        np.array([row + [0.0] * (width - len(row)) for row in parsed[key]])
+        for key in ("values", "probabilities")
+    )
+    means = (values * weights).sum(axis=1)
+    # The last column takes what is left of a block, so it must carry probability.
+    order = np.argsort(weights > 0.0, axis=1, kind="stable")
+    values, weights = (np.take_along_axis(rows, order, axis=1) for rows in (values, weights))
+    return FiniteSupportArms(values, weights, means, means.max() - means)
+
+
+def _build_beta(parsed: Mapping[str, Any]) -> BetaArms:
+    a, b = np.array(parsed["a"]), np.array(parsed["b"])
+    means = a / (a + b)
+    return BetaArms(a, b, means, means.max() - means)
+
+
+def _build_uniform(parsed: Mapping[str, Any]) -> UniformArms:
+    low, high = np.array(parsed["low"]), np.array(parsed["high"])
+    means = (low + high) / 2.0
+    return UniformArms(low, high, means, means.max() - means)
+
+
+def _build_table(parsed: Mapping[str, Any]) -> RewardTable:
+    rewards = np.array(parsed["rewards"])
+    means = rewards.mean(axis=0)
+    return RewardTable(rewards, means, means.max() - means)
+
+
 KINDS: dict[str, Kind] = {
-    "bernoulli": Kind({"means": 1}, _bernoulli),
-    "finite_support": Kind({"values": 2, "probabilities": 2}, _finite),
-    "beta": Kind({"a": 1, "b": 1}, _beta),
-    "uniform": Kind({"low": 1, "high": 1}, _uniform),
-    "reward_table": Kind({"rewards": 2}, _table),
-    "equal_gap": Kind({"gap": 0, "best": 0, "K": 0}, _equal_gap, takes_K=True),
-    "linear": Kind({"low": 0, "high": 0, "K": 0}, _linear, takes_K=True),
+    "bernoulli": Kind({"means": 1}, _bernoulli, _build_bernoulli),
+    "finite_support": Kind({"values": 2, "probabilities": 2}, _finite, _build_finite),
+    "beta": Kind({"a": 1, "b": 1}, _beta, _build_beta, draw_cost=60.0),
+    "uniform": Kind({"low": 1, "high": 1}, _uniform, _build_uniform, draw_cost=3.0),
+    "reward_table": Kind({"rewards": 2}, _table, _build_table, draw_cost=1.0),
+    "equal_gap": Kind({"gap": 0, "best": 0, "K": 0}, _equal_gap, takes_K=True, optional=("K",)),
+    "linear": Kind({"low": 0, "high": 0, "K": 0}, _linear, takes_K=True, optional=("K",)),
 }
 
 
-DRAW_COST = {
-    "bernoulli": 0.0,
-    "finite_support": 0.0,
-    "beta": 60.0,
-    "uniform": 3.0,
-    "reward_table": 1.0,
-}
+def register_kind(name: str, entry: Kind) -> None:
+    """Add a kind of instance; a family's package does so for its own.
+
+    Raises:
+        ValueError: the name is taken.
+    """
+    if KINDS.get(name, entry) is not entry or name in NAMED:
+        raise ValueError(f"instance {name!r} is already registered")
+    KINDS[name] = entry
 
 
 def names() -> tuple[str, ...]:
@@ -240,7 +287,7 @@ def resolve(specification: str | Mapping[str, Any], K: int | None = None) -> Ins
         if key not in reader.depth:
             raise unknown_name(f"{name} parameter", key, reader.depth)
     for key in reader.depth:
-        if key not in given and key != "K":
+        if key not in given and key not in reader.optional:
             raise InputError(f"{name} parameter {key}", Words("nothing"), ", ".join(reader.depth))
     if reader.takes_K:
         arms = given.pop("K", None)
@@ -261,14 +308,16 @@ def from_definition(definition: str) -> Instance:
     """The instance of a canonical definition (as stored in a results store)."""
     parsed = json.loads(definition)
     env = environment(definition)
-    if len(env.means) < 2:
+    played = KINDS[parsed["name"]]
+    if "bandit" in played.families and len(env.means) < 2:
         raise InputError("means", len(env.means), "two arms or more")
     return Instance(
         definition=definition,
         label=_label(parsed, definition),
         distribution=parsed["name"],
         means=tuple(float(mean) for mean in env.means),
-        draw_cost=DRAW_COST[parsed["name"]],
+        families=played.families,
+        draw_cost=played.draw_cost,
         rounds=len(parsed["rewards"]) if parsed["name"] == "reward_table" else None,
     )
 
@@ -289,29 +338,6 @@ def _label(parsed: Mapping[str, Any], definition: str) -> str:
 def environment(definition: str) -> Any:
     """The NamedTuple of arrays that kernels play on, from a canonical definition."""
     parsed = json.loads(definition)
-    name = parsed["name"]
-    if name == "bernoulli":
-        means = np.array(parsed["means"])
-        return BernoulliArms(means, means.max() - means)
-    if name == "finite_support":
-        width = max(len(row) for row in parsed["values"])
-        values, weights = (
-            np.array([row + [0.0] * (width - len(row)) for row in parsed[key]])
-            for key in ("values", "probabilities")
-        )
-        means = (values * weights).sum(axis=1)
-        # The last column takes what is left of a block, so it must carry probability.
-        order = np.argsort(weights > 0.0, axis=1, kind="stable")
-        values, weights = (np.take_along_axis(rows, order, axis=1) for rows in (values, weights))
-        return FiniteSupportArms(values, weights, means, means.max() - means)
-    if name == "beta":
-        a, b = np.array(parsed["a"]), np.array(parsed["b"])
-        means = a / (a + b)
-        return BetaArms(a, b, means, means.max() - means)
-    if name == "uniform":
-        low, high = np.array(parsed["low"]), np.array(parsed["high"])
-        means = (low + high) / 2.0
-        return UniformArms(low, high, means, means.max() - means)
-    rewards = np.array(parsed["rewards"])
-    means = rewards.mean(axis=0)
-    return RewardTable(rewards, means, means.max() - means)
+    build = KINDS[parsed["name"]].build
+    assert build is not None, "a definition names a kind that can be built"
+    return build(parsed)

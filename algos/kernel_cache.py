@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import llvmlite.binding as llvm
 import numba
@@ -60,12 +61,12 @@ def directory(plugin_digest: str = "") -> Path:
 @contextmanager
 def active(path: Path) -> Iterator[None]:
     """Kernels decorated inside the block are cached under `path`; Numba's setting is restored."""
-    before = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = str(path)
+    config: Any = numba.config
+    before, config.CACHE_DIR = config.CACHE_DIR, str(path)
     try:
         yield
     finally:
-        numba.config.CACHE_DIR = before
+        config.CACHE_DIR = before
 
 
 @contextmanager

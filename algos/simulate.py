@@ -51,11 +51,14 @@ class Work:
             InputError: any of them is unknown or out of range.
         """
         entry = registered(algorithm)
+        if entry.family not in instance.families:
+            allowed = f"an instance of the family {entry.family} (for {entry.name})"
+            raise InputError("instance", instance.label, allowed)
         return cls(
             entry,
             instance,
             entry.check_epsilon(epsilon),
-            check_T(T, instance),
+            check_T(T, instance, FAMILIES[entry.family].least_T(instance)),
             entry.check_parameters(parameters),
         )
 
@@ -85,17 +88,26 @@ class Work:
 class Simulation:
     """What `simulate` returns.
 
+    The columns of the algorithm's family are attributes too: for a bandit, `pulls` is int64
+    (replicates, K) at T, and each row sums to T exactly.
+
     Attributes:
         checkpoints: int64 (C,), rounds, ascending.
-        regret: float64 (replicates, C), cumulative pseudo-regret at the checkpoints.
-        pulls: int64 (replicates, K) at T; each row sums to T exactly.
+        regret: float64 (replicates, C), cumulative regret at the checkpoints; C = 0 in families
+            without regret.
+        outcome: the family's columns by name, first axis the replicate.
         stream: the identity that seeds the replicates.
     """
 
     checkpoints: np.ndarray
     regret: np.ndarray
-    pulls: np.ndarray
+    outcome: Mapping[str, np.ndarray]
     stream: str
+
+    def __getattr__(self, name: str) -> np.ndarray:
+        if name != "outcome" and name in self.outcome:
+            return self.outcome[name]
+        raise AttributeError(f"this simulation has no {name!r}")
 
 
 @dataclass(frozen=True)
@@ -114,17 +126,18 @@ class Replay:
     message_value: np.ndarray
 
 
-def check_T(T: object, instance: Instance) -> int:
-    """T as int64 rounds (1e7 is an integer).
+def check_T(T: object, instance: Instance, least: int) -> int:
+    """T as int64 rounds (1e7 is an integer), at least `least`.
 
     Raises:
-        InputError: no integer, fewer rounds than arms, or more than can be played.
+        InputError: no integer, fewer rounds than the family needs, or more than can be played.
     """
     longest = rounds.LONGEST if instance.rounds is None else instance.rounds
-    allowed = f"an integer from K = {instance.K} to {longest}"
+    named = f"K = {least}" if least == instance.K > 1 else str(least)
+    allowed = f"an integer from {named} to {longest}"
     if isinstance(T, bool) or not isinstance(T, int | float | np.number):
         raise InputError("T", T, allowed)
-    if not math.isfinite(T) or int(T) != T or not instance.K <= T <= longest:
+    if not math.isfinite(T) or int(T) != T or not least <= T <= longest:
         raise InputError("T", T, allowed)
     return int(T)
 
@@ -189,8 +202,12 @@ def simulate(
         recorded,
         np.array([work.T], np.int64),
     )
-    regret = outcome["regret"][:, np.searchsorted(recorded, kept)]
-    return Simulation(kept, regret, outcome["pulls"][:, -1], work.stream)
+    count = len(next(iter(outcome.values())))
+    regret, at = np.zeros((count, 0)), kept[:0]
+    if "regret" in outcome:
+        regret, at = outcome["regret"][:, np.searchsorted(recorded, kept)], kept
+    columns = {name: values[:, -1] for name, values in outcome.items() if name != "regret"}
+    return Simulation(at, regret, columns, work.stream)
 
 
 def replay(
@@ -226,7 +243,7 @@ def replay(
         )
         arguments = work.algorithm.arguments(work.T, work.epsilon, work.parameters)
         work.algorithm.kernel(work.instance.environment, rng, trace, *arguments)
-        count = int(trace.count[0])
+        count = int(trace.seen[0])
         if count <= room:
             break
         room = count

@@ -40,7 +40,7 @@ class ActionTrace(NamedTuple):
     message_round: np.ndarray  # out: int64 (M,)
     message_arm: np.ndarray  # out: int64 (M,)
     message_value: np.ndarray  # out: float64 (M,)
-    count: np.ndarray  # out: int64 (1,), messages seen; those past M are counted, not kept
+    seen: np.ndarray  # out: int64 (1,), messages so far; those past M are counted, not kept
 
 
 def record(trace: Any, env: Any, t: int, arm: int, n: int) -> None:
@@ -158,11 +158,11 @@ def _release_actions(trace: Any, t: Any, arm: Any, value: Any) -> Any:
         return None
 
     def keep(trace: Any, t: Any, arm: Any, value: Any) -> None:
-        i = trace.count[0]
+        i = trace.seen[0]
         if i < trace.message_round.size:
             trace.message_round[i] = t
             trace.message_arm[i] = arm
             trace.message_value[i] = value
-        trace.count[0] = i + 1
+        trace.seen[0] = i + 1
 
     return keep

@@ -67,7 +67,7 @@ def _show_place(frame: pd.DataFrame, console: Console) -> None:
 def _cells(row: Any, several: bool) -> list[str]:
     """Return the texts of one series' row."""
     label = "\n".join(textwrap.wrap(row.label, 22))
-    slope = str(row.slope_at_high).replace(", R/ln t in", ",\nR/ln t in")
+    slope = str(row.slope_at_high).replace(" deterministic, R/ln t in", " deterministic,\nR/ln t")
     if not several:
         return [label, number(row.regret_at_high), slope]
     ends = [number(row.regret_at_low) if row.cells > 1 else "", number(row.regret_at_high)]

@@ -106,12 +106,11 @@ def settings(config: Any, grid_name: str) -> Settings:
     Raises:
         InputError: a value that can't be used.
     """
-    plain = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
-    assert isinstance(plain, dict)
+    plain: Any = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
     for section, schema in SECTIONS.items():  # Hydra's + adds keys past the schema
         for key in plain[section] if section else plain:
             if key not in {entry.name for entry in fields(schema)}:
-                raise _unknown_key(f"{section}.{key}" if section else str(key))
+                raise _unknown_key(f"{section}.{key!s}" if section else str(key))
     grid, runtime, tracking = plain["grid"], plain["runtime"], plain["tracking"]
     modes = ("auto", "online", "offline", "none")
     if tracking["mode"] not in modes:

@@ -126,8 +126,13 @@ def make_plan(settings: Settings) -> Plan:
                 "grid.epsilon", Words("nothing"), f"numbers > 0, or inf ({entry.name})"
             )
         for instance in resolved:
+            if entry.family not in instance.families:
+                count = len(horizons) * (len(epsilons) if entry.uses_epsilon else 1)
+                combinations += count
+                dropped[f"{entry.name} is no algorithm for {instance.label}"] += count
+                continue
             for T in horizons:
-                _check_horizon(T, instance)
+                _check_horizon(T, instance, FAMILIES[entry.family].least_T(instance))
                 for epsilon in epsilons if entry.uses_epsilon else [None]:
                     combinations += 1
                     if epsilon is not None and epsilon > entry.epsilon_high:
@@ -182,9 +187,9 @@ def _instances(specifications: list[dict[str, Any]], arms: list[int]) -> list[In
 
 
 @lru_cache(maxsize=4096)
-def _check_horizon(T: int, instance: Instance) -> None:
+def _check_horizon(T: int, instance: Instance, least: int) -> None:
     try:
-        check_T(T, instance)
+        check_T(T, instance, least)
     except InputError as error:
         raise InputError("grid.T", T, f"{error.allowed} ({instance.label})") from None
 

@@ -41,7 +41,9 @@ class Points:
         self.curves = len(cells) <= limit
         names = {key: self._name(cell) for key, cell in cells.items()}
         self.run_of = {key: digest(name)[:8] for key, name in names.items()}
-        first = {self.run_of[key]: key for key in reversed(cells)}
+        first: dict[str, str] = {}
+        for key in cells:
+            first.setdefault(self.run_of[key], key)
         self.runs: list[RunSpec] = []
         if len(first) <= limit:
             self.runs = [self._spec(run, cells[key]) for run, key in first.items()]

@@ -58,12 +58,14 @@ def simulate_unit(unit: Unit) -> pa.Table:
     family = FAMILIES[work.algorithm.family]
     tables = []
     for h, (T, cell) in enumerate(zip(unit.horizons, unit.cells, strict=True)):
-        kept = checkpoints.grid(T)  # a cell's own, whatever else the run recorded
-        regret = outcome["regret"][:, np.searchsorted(recorded, kept)]
-        arrays = _identity(unit, T, cell) | {
-            "checkpoints": _lists(np.broadcast_to(kept, regret.shape)),
-            "regret": _lists(regret),
-        }
+        arrays = _identity(unit, T, cell)
+        kept = checkpoints.grid(T) if family.has_regret else recorded[:0]
+        # a cell's own checkpoints, whatever else the run recorded
+        regret = np.zeros((unit.stop - unit.start, 0))
+        if family.has_regret:
+            regret = outcome["regret"][:, np.searchsorted(recorded, kept)]
+        arrays["checkpoints"] = _lists(np.broadcast_to(kept, regret.shape))
+        arrays["regret"] = _lists(regret)
         for column in family.columns:
             values = outcome[column.name][:, h]
             arrays[column.name] = _lists(values) if column.is_list else pa.array(values)
@@ -99,5 +101,5 @@ def _identity(unit: Unit, T: int, cell: str) -> dict[str, pa.Array]:
 def _lists(values: np.ndarray) -> pa.ListArray:
     """A list column from an array (rows, entries)."""
     rows, entries = values.shape
-    offsets = np.arange(0, rows * entries + 1, entries, dtype=np.int32)
+    offsets = np.arange(rows + 1, dtype=np.int32) * np.int32(entries)
     return pa.ListArray.from_arrays(offsets, pa.array(np.ascontiguousarray(values).ravel()))

@@ -60,7 +60,7 @@ def play_units(units: Iterable[tuple[int, Unit]]) -> list[Outcome]:
 
 def kernels(units: Iterable[Unit]) -> list[Work]:
     """One piece of work for each compiled kernel that `units` need."""
-    needed = {}
+    needed: dict[tuple[str, str], Work] = {}
     for unit in units:
         key = (unit.work.algorithm.name, unit.work.instance.distribution)
         needed.setdefault(key, unit.work)
