@@ -15,7 +15,15 @@ from matplotlib.figure import Figure
 
 from analysis import looks
 from analysis.curves import SERIES_KEYS, Cell, series_key
-from analysis.tables import PLACE_KEYS, bracket, estimate, number, range_text, spread
+from analysis.tables import (
+    PLACE_KEYS,
+    bracket,
+    estimate,
+    largest_horizon,
+    number,
+    range_text,
+    spread,
+)
 
 MAX_PANELS = 6
 MAX_BASELINES = 3
@@ -29,11 +37,12 @@ def draw(
     """Yield (kind, place, figure) for every figure the data allow.
 
     `slopes` and `transitions` carry the columns `label` and `place`
-    (`analysis.tables.with_labels`); `cells` maps a cell's key to its curves. At most
+    (`analysis.tables.with_labels`); `cells` maps a cell's key to its curves. Of several horizons
+    the largest is drawn. At most
     MAX_FIGURES_PER_KIND places are drawn, in the order of the grid. The caller draws and saves
     within `matplotlib.rc_context(looks.STYLE)`.
     """
-    places = slopes.groupby(PLACE_KEYS, sort=False, dropna=False)
+    places = largest_horizon(slopes).groupby(PLACE_KEYS, sort=False, dropna=False)
     for drawn, (_, rows) in enumerate(places):
         if drawn == MAX_FIGURES_PER_KIND:
             return

@@ -216,7 +216,8 @@ def _page(
     config = folder / "config.yaml"
     versions = _versions()
     failures = found.get("failures", pd.DataFrame())
-    places = found["slopes"].groupby(tables.PLACE_KEYS, dropna=False).ngroups
+    drawn = tables.largest_horizon(found["slopes"])
+    places = drawn.groupby(tables.PLACE_KEYS, dropna=False).ngroups
     return environment.get_template("report.html.j2").render(
         sweep=sweep,
         headlines=headlines,

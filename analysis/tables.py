@@ -121,9 +121,9 @@ def with_labels(frame: pd.DataFrame) -> pd.DataFrame:
 def summary(slopes: pd.DataFrame, transitions: pd.DataFrame) -> pd.DataFrame:
     """Return one row per series: what its regret, slopes and transition are, in numbers.
 
-    Columns: label, place, T, n, cells, epsilon_low, epsilon_high, regret_low, regret_high (least
-    and most over ε), regret_at_low, regret_at_high (at the ends of ε); slope texts and
-    lower bounds at both ends of ε; ε* with interval, predictions, resolved.
+    Columns: label, place, those of PLACE_KEYS, n, cells, epsilon_low, epsilon_high, regret_low,
+    regret_high (least and most over ε), regret_at_low, regret_at_high (at the ends of ε); slope
+    texts, envelopes and lower bounds at the ends of ε; ε* with interval, predictions, resolved.
     """
     found = {series_key(row): row for row in transitions.itertuples(index=False)}
     rows = []
@@ -133,7 +133,7 @@ def summary(slopes: pd.DataFrame, transitions: pd.DataFrame) -> pd.DataFrame:
         row: dict[str, Any] = {
             "label": first.label,
             "place": first.place,
-            "T": first.T,
+            **{name: getattr(first, name) for name in PLACE_KEYS},
             "n": int(group["n"].min()),
             "cells": len(group),
             "epsilon_low": first.epsilon,
@@ -144,6 +144,8 @@ def summary(slopes: pd.DataFrame, transitions: pd.DataFrame) -> pd.DataFrame:
             "regret_at_high": last.regret_T,
             "slope_at_low": slope_text(first),
             "slope_at_high": slope_text(last),
+            "envelope_at_low": bracket(first.envelope_low, first.envelope_high),
+            "envelope_at_high": bracket(last.envelope_low, last.envelope_high),
             "bound_at_low": first.lower_bound,
             "bound_at_high": last.lower_bound,
         }
@@ -156,9 +158,20 @@ def summary(slopes: pd.DataFrame, transitions: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def largest_horizon(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows with the largest T among those that are equal but for T."""
+    keys = [name for name in PLACE_KEYS if name != "T"]
+    largest = frame.groupby(keys, dropna=False, sort=False)["T"].transform("max")
+    return frame[frame["T"] == largest]
+
+
 def headlines(table: pd.DataFrame, limit: int = 12) -> list[str]:
-    """Return the findings of a summary as sentences, transitions first, at most `limit`."""
+    """Return the findings of a summary as sentences, at most `limit`.
+
+    Transitions come first; only the largest horizon of each instance speaks.
+    """
     lines = []
+    table = largest_horizon(table)
     for row in table.itertuples(index=False):
         where = f"{row.label} on {row.place}"
         if row.resolved == "yes":

@@ -1,4 +1,4 @@
-"""The findings of a report on a terminal: one table per instance and horizon."""
+"""The findings of a report on a terminal: one table per instance, at its largest horizon."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from analysis.report import Report
-from analysis.tables import bracket, number, range_text
+from analysis.tables import bracket, largest_horizon, number, range_text
 
 MAX_PLACES = 12
 """Tables shown; the report has all."""
@@ -21,11 +21,14 @@ MAX_PLACES = 12
 def show(report: Report, console: Console) -> None:
     """Print a report's findings, then the path of its page."""
     summary = report.tables["summary"]
-    places = [frame for _, frame in summary.groupby(["place", "T"], sort=False)]
+    shown = largest_horizon(summary)
+    places = [frame for _, frame in shown.groupby(["place", "T"], sort=False)]
     for frame in places[:MAX_PLACES]:
         _show_place(frame, console)
     if len(places) > MAX_PLACES:
-        console.print(f"… and {len(places) - MAX_PLACES} more instances and horizons in the report")
+        console.print(f"… and {len(places) - MAX_PLACES} more instances in the report")
+    if len(shown) < len(summary):
+        console.print("shorter horizons are in the report")
     if report.headlines and report.headlines[0].startswith("Not complete"):
         console.print(report.headlines[0])
     # soft_wrap keeps the path on one line, so that it can be copied or piped.
@@ -48,30 +51,37 @@ def _show_place(frame: pd.DataFrame, console: Console) -> None:
         console.print(f"lower bound on the slope{where}: {number(bounds[0])}", highlight=False)
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("", no_wrap=True)
+    has_transition = bool((frame["resolved"] != "").any())
     if len(spread):
         low, high = (number(spread[f"epsilon_{end}"].iloc[0]) for end in ("low", "high"))
-        table.add_column(f"regret\nat ε={low}", justify="right", no_wrap=True)
-        table.add_column(f"regret\nat ε={high}", justify="right", no_wrap=True)
-        table.add_column(f"slope at ε={high}\n[95 %]", overflow="fold")
-        if (frame["resolved"] != "").any():
-            table.add_column("ε* [95 %]", overflow="fold")
+        table.add_column(f"R(T) at\nε={low}", justify="right", no_wrap=True)
+        table.add_column(f"R(T) at\nε={high}", justify="right", no_wrap=True)
+        table.add_column(f"slope at ε={high}\n[95 %]", min_width=18, overflow="fold")
+        table.add_column(
+            "ε* [95 %]" if has_transition else "R(t)/ln t", min_width=17, overflow="fold"
+        )
     else:
-        table.add_column("regret", justify="right", no_wrap=True)
+        table.add_column("R(T)", justify="right", no_wrap=True)
         table.add_column("slope on ln t [95 %]", overflow="fold")
+        table.add_column("R(t)/ln t", overflow="fold")
     for row in frame.itertuples(index=False):
-        table.add_row(*map(Text, _cells(row, bool(len(spread)))[: len(table.columns)]))
+        table.add_row(*map(Text, _cells(row, bool(len(spread)), has_transition)))
     console.print(table)
     console.print()
 
 
-def _cells(row: Any, several: bool) -> list[str]:
+def _cells(row: Any, several: bool, has_transition: bool) -> list[str]:
     """Return the texts of one series' row."""
     label = "\n".join(textwrap.wrap(row.label, 22))
-    slope = str(row.slope_at_high).replace(" deterministic, R/ln t in", " deterministic,\nR/ln t")
+    slope, envelope = row.slope_at_high, row.envelope_at_high
+    if "deterministic" in slope:
+        slope = slope.split(", R/ln t")[0]
+        slope += f",\nR/ln t {envelope}" if has_transition else ""
+    regret = number(row.regret_at_high)
     if not several:
-        return [label, number(row.regret_at_high), slope]
-    ends = [number(row.regret_at_low) if row.cells > 1 else "", number(row.regret_at_high)]
-    return [label, *ends, slope, _transition(row)]
+        return [label, regret, slope, envelope]
+    first = number(row.regret_at_low) if row.cells > 1 else ""
+    return [label, first, regret, slope, _transition(row) if has_transition else envelope]
 
 
 def _transition(row: Any) -> str:

@@ -205,7 +205,16 @@ def test_terminal_fits_80_columns(
     assert max(map(len, lines[:-1])) <= 80
     assert len(lines) < 30
     text = "\n".join(lines)
-    for name in ("adap_ucb", "dp_se", "kl_ucb", "azize_fig3", "ε* [95 %]", "predicted ε* 0.273", "n = 5"):
+    names = (
+        "adap_ucb",
+        "dp_se",
+        "kl_ucb",
+        "azize_fig3",
+        "ε* [95 %]",
+        "predicted ε* 0.273",
+        "n = 5",
+    )
+    for name in names:
         assert name in text
 
 

@@ -58,7 +58,7 @@ def test_bad_input_is_one_line(case, tmp_path, monkeypatch, capsys):
     assert stopped.value.code == 2
     out, err = capsys.readouterr()
     line = err.strip().splitlines()[-1]
-    if not arguments[-1:] == ("--no-such-flag",):  # argparse adds its usage
+    if arguments[-1:] != ("--no-such-flag",):  # argparse adds its usage
         assert len(err.strip().splitlines()) == 1 and line.startswith("error: ")
     assert out == "" and "Traceback" not in err
     for word in words:

@@ -56,8 +56,8 @@ def test_anytime_cells_share_one_run():
 def test_the_same_cell_written_twice_counts_once():
     explicit = "{name:bernoulli,means:[0.8,0.1,0.1,0.1,0.1]}"
     once, _ = planned(*BASE)
-    twice, _ = planned(*BASE, f"grid.instance=[azize_fig3,{explicit}]",
-                       "grid.algorithm=[adap_ucb,dp_se,ucb1,{name:adap_ucb,alpha:3.1}]")  # fmt: skip
+    again = "grid.algorithm=[adap_ucb,dp_se,ucb1,{name:adap_ucb,alpha:3.1}]"
+    twice, _ = planned(*BASE, f"grid.instance=[azize_fig3,{explicit}]", again)
     assert once.cells.keys() == twice.cells.keys()
     assert once.id_digits == twice.id_digits
     other, _ = planned(*BASE, "seed=1")

@@ -53,7 +53,10 @@ def test_a_sweep_leaves_rows_a_record_and_a_report(undisturbed):
     assert sum(timings["seconds"].to_pylist()) > 0
 
 
-@pytest.mark.parametrize("options", [("runtime.actors=1",), ("runtime.actors=4", "runtime.block=1")])
+OTHERWISE = [("runtime.actors=1",), ("runtime.actors=4", "runtime.block=1")]
+
+
+@pytest.mark.parametrize("options", OTHERWISE)
 def test_actors_and_blocks_leave_no_mark(undisturbed, tmp_path, options):
     status, _, err = sweep([*GRID, *options], tmp_path)
     assert status == 0, err
@@ -140,8 +143,9 @@ def test_listeners_are_on_loopback_and_nothing_remains(launch, tmp_path):
 def test_a_plugin_runs_and_a_failing_kernel_fails_alone(tmp_path, monkeypatch):
     shutil.copy(Path(__file__).with_name("coin_plugin.py"), tmp_path / "coin_plugin.py")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    arguments = ["+grid=quickstart", "plugins=[coin_plugin]", "grid.T=[1000]", "grid.epsilon=null",
-                 "grid.algorithm=[coin,crash]", "grid.replicates=5", "runtime.actors=1"]  # fmt: skip
+    arguments = ["+grid=quickstart", "plugins=[coin_plugin]", "grid.algorithm=[coin,crash]",
+                 "grid.T=[1000]", "grid.epsilon=null", "grid.replicates=5",
+                 "runtime.actors=1"]  # fmt: skip
     status, out, err = sweep(arguments, tmp_path)
     assert status == 1 and "1 units failed" in err and "out of luck" in err
     assert "Traceback" not in err and "coin" in out
