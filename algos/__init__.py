@@ -26,7 +26,7 @@ with _kernel_cache.active(_kernel_cache.directory()):
 
     # Every package below is a family, every module in it registers algorithms.
     for _entry in _pkgutil.walk_packages(__path__, "algos."):
-        if _entry.name.count(".") > 1 or _entry.ispkg:
+        if _entry.ispkg or _entry.name.count(".") > 1:
             _importlib.import_module(_entry.name)
 
 __all__ = [

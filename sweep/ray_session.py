@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -28,6 +29,7 @@ import ray
 
 OBJECT_STORE = 512 * 1024**2  # bytes; units pass through it one at a time
 PREFIX = "sweep-ray-"  # of Ray's temporary folder, followed by the sweep's process id
+CONNECT_SECONDS = 5.0
 GRACE = 10.0  # seconds that Ray's processes get to end by themselves
 
 
@@ -49,6 +51,7 @@ def session(address: str | None, actors: int | None) -> Iterator[int]:
     """
     quiet: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
     if address is not None:
+        _check_reachable(address)
         try:
             ray.init(address=address, **quiet)
         except (ConnectionError, ValueError, RuntimeError) as error:
@@ -85,6 +88,24 @@ def session(address: str | None, actors: int | None) -> Iterator[int]:
         ray.shutdown()
         _end(started)
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _check_reachable(address: str) -> None:
+    """Ray itself tries an address that nobody answers for two minutes.
+
+    Raises:
+        InputError: HOST:PORT takes no connection.
+    """
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdigit():
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
+    except OSError as error:
+        reason = error.strerror or "no answer"
+        raise InputError(
+            "runtime.address", address, f"the address of a running Ray cluster ({reason})"
+        ) from None
 
 
 def _remove_stale() -> None:

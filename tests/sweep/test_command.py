@@ -38,6 +38,7 @@ BAD = [
     ((QUICK, "tracking.runs=-1"), "tracking.runs: got -1"),
     ((QUICK, "runtime=clusterr"), "runtime: got 'clusterr'", "closest: cluster"),
     ((QUICK, "runtime.actors=0"), "runtime.actors: got 0", "auto"),
+    ((QUICK, "runtime.address=127.0.0.1:9", "store=s"), "runtime.address: got '127.0.0.1:9'"),
     ((QUICK, "runtime.block=1.5"), "runtime.block: got 1.5", "auto"),
     ((QUICK, "plugins=[no.such.module]"), "plugins: got 'no.such.module'"),
     ((QUICK, "dry_run=perhaps"), "dry_run"),
