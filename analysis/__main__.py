@@ -18,6 +18,7 @@ class _Parser(argparse.ArgumentParser):
     """A parser whose complaints are one line, like every other error here."""
 
     def error(self, message: str) -> NoReturn:
+        """Say what is wrong in one line and exit with status 2."""
         self.exit(2, f"error: {message}; see {self.prog} --help\n")
 
 

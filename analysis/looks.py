@@ -171,6 +171,7 @@ def curve(ax: Axes, cell: Cell, label: str, index: int, plain: bool = False) -> 
 
 
 def shade_window(ax: Axes, rows: pd.DataFrame) -> None:
+    """Shade the rounds over which the slopes of `rows` were fitted."""
     windows = rows.dropna(subset="slope")
     if len(windows):
         ax.axvspan(windows["window_low"].min(), windows["window_high"].max(), color="black",
