@@ -12,6 +12,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,11 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
 
 
+@lru_cache(maxsize=1024)
+def _parameters(items: tuple[tuple[str, float | int | None], ...]) -> str:
+    return canonical(dict(items))
+
+
 def stream_id(
     algorithm: Algorithm,
     parameters: Mapping[str, float | int | None],
@@ -49,12 +55,15 @@ def stream_id(
     T: int,
 ) -> str:
     """Name of the source of replicates; `definition` is the canonical resolved instance."""
+    budget = "null"
+    if algorithm.uses_epsilon and epsilon is not None:
+        budget = '"inf"' if math.isinf(epsilon) else repr(float(epsilon))  # as `canonical` does
     parts = (
         f'"algorithm":{json.dumps(algorithm.name)}',
-        f'"epsilon":{canonical(epsilon if algorithm.uses_epsilon else None)}',
+        f'"epsilon":{budget}',
         f'"horizon":{"null" if algorithm.anytime else T}',
         f'"instance":{definition}',
-        f'"parameters":{canonical(parameters)}',
+        f'"parameters":{_parameters(tuple(parameters.items()))}',
         f'"version":{algorithm.version}',
     )
     return digest("{" + ",".join(parts) + "}")

@@ -169,5 +169,5 @@ def _lagging(folder: Path, mode: Mode, points: Points) -> bool:
         runs = json.loads((folder / "tracking.json").read_text())["runs"]
     except (OSError, ValueError, KeyError):
         return True
-    logged = sum(len(runs.get(spec.id, {}).get("points", ())) for spec in points.runs)
+    logged = sum(len(runs.get(spec.id, {}).get("marks", ())) for spec in points.runs)
     return points.curves or logged < len(points.cells)

@@ -7,28 +7,26 @@ may hang there, and the main one watches the time, so that the process ends when
 When the sweep dies, standard input ends, and this process finishes by itself.
 """
 
-import csv
 import fcntl
-import hashlib
 import json
 import os
 import queue
-import re
 import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import traceback
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from sweep.tracking import discard_empty_runs, sync_command
+from sweep.tracking_items import Item, allowed, constant, identity, results
+from sweep.tracking_ledger import Ledger
 
 INIT_SECONDS = 20.0
 """Time the server gets to answer when a run is opened, before the run goes offline."""
@@ -38,72 +36,6 @@ ORPHAN_SECONDS = 20.0
 
 OWN = ""
 """Key of the sweep's own run among the runs."""
-
-Mark = str | int
-"""What was logged: hash of a point, name and hash of a file, or a step of the progress."""
-
-Make = Callable[[Any], dict[str, Any] | None]
-"""Given a run, makes the row to log, or does the logging by itself and gives None."""
-
-Item = tuple[Mark, Make]
-
-
-class Ledger:
-    """What was logged, over all starts of a sweep: FOLDER/tracking.json.
-
-    Marks are saved before what they stand for is handed to W&B: a crash in between loses a
-    point there (the store has it), and no point is ever logged twice.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self.url = ""
-        self._runs: dict[str, dict[str, Any]] = {}
-        if path.exists():
-            try:
-                content = json.loads(path.read_text("utf-8"))
-                self.url, self._runs = content["url"], content["runs"]
-            except (ValueError, KeyError, TypeError) as error:
-                raise ValueError(
-                    f"{path} is damaged; without it everything is sent again"
-                ) from error
-
-    def run(self, key: str) -> dict[str, Any]:
-        """Entry of a run: its next W&B step, its marks, the largest step of its progress."""
-        return self._runs.setdefault(key, {"step": 0, "marks": [], "progress": -1})
-
-    def has(self, key: str, mark: Mark) -> bool:
-        """Whether the mark was set before."""
-        entry = self.run(key)
-        return mark <= entry["progress"] if isinstance(mark, int) else mark in entry["marks"]
-
-    def add(self, key: str, marks: Iterable[Mark]) -> None:
-        """Set marks."""
-        entry = self.run(key)
-        for mark in marks:
-            if isinstance(mark, int):
-                entry["progress"] = max(entry["progress"], mark)
-            else:
-                entry["marks"].append(mark)
-
-    def remove(self, key: str, marks: Iterable[Mark]) -> None:
-        """Take marks back; the progress stays, it is replaced by what comes later anyway."""
-        gone = set(marks)
-        entry = self.run(key)
-        entry["marks"] = [mark for mark in entry["marks"] if mark not in gone]
-
-    def save(self) -> None:
-        """Replace the file: a reader sees the old one or the new one, never a part."""
-        handle, name = tempfile.mkstemp(prefix=".tracking-", dir=self._path.parent)
-        try:
-            with open(handle, "w", encoding="utf-8") as file:
-                json.dump({"url": self.url, "runs": self._runs}, file)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(name, self._path)
-        except BaseException:
-            os.unlink(name)
-            raise
 
 
 class Recorder:
@@ -176,12 +108,12 @@ class Recorder:
     def _handle(self, message: dict[str, Any], ledger: Ledger) -> None:
         if message["op"] == "progress":
             step = message["step"]
-            self._log(ledger, OWN, [(step, _constant({"step": step, **message["values"]}))])
+            self._log(ledger, OWN, [(step, constant({"step": step, **message["values"]}))])
         elif message["op"] == "points":
-            items: list[Item] = [(_identity(row), _constant(row)) for row in message["rows"]]
+            items: list[Item] = [(identity(row), constant(row)) for row in message["rows"]]
             self._log(ledger, message["run"], items)
         elif message["op"] == "publish":
-            self._log(ledger, OWN, _results(message, allowed(self._start["sweep_id"])))
+            self._log(ledger, OWN, results(message, allowed(self._start["sweep_id"])))
 
     def _log(self, ledger: Ledger, key: str, items: list[Item]) -> None:
         """Log the items that are new."""
@@ -331,79 +263,6 @@ class Recorder:
         text = " ".join(str(error).split()) or type(error).__name__
         text = text.replace(os.environ.get("WANDB_API_KEY") or "\0", "***")
         self._problems.append(text[:200])
-
-
-def allowed(name: str) -> str:
-    """A name W&B takes as an id: unchanged, or cleaned and told apart by a hash.
-
-    Letters, digits, dot, dash and underscore stay; 64 characters at most.
-    """
-    clean = re.sub(r"[^A-Za-z0-9_.-]", "-", name)
-    if clean == name and len(name) <= 64:
-        return name
-    return f"{clean[:55]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
-
-
-def _constant(row: dict[str, Any]) -> Make:
-    return lambda run: row
-
-
-def _identity(row: dict[str, Any]) -> str:
-    """Hash of a point; six digits of a float, so that the order of a sum does not matter."""
-    parts = {
-        name: f"{value:.6g}" if isinstance(value, float) else value for name, value in row.items()
-    }
-    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
-
-
-def _digest(name: str, paths: Iterable[str]) -> str:
-    digest = hashlib.sha256()
-    for path in paths:
-        digest.update(Path(path).read_bytes())
-    return f"{name}:{digest.hexdigest()[:16]}"
-
-
-def _table(path: str) -> Any:
-    """The CSV file as a table: columns of integers or floats where every cell is one."""
-    import wandb
-
-    with open(path, newline="", encoding="utf-8") as file:
-        header, *rows = csv.reader(file)
-    columns = [_typed(column) for column in zip(*rows, strict=True)]
-    names: list[str | int] = list(header)
-    return wandb.Table(columns=names, data=[list(row) for row in zip(*columns, strict=True)])
-
-
-def _typed(column: tuple[str, ...]) -> list[Any]:
-    for kind in (int, float):
-        with suppress(ValueError):
-            return [kind(cell) if cell else None for cell in column]
-    return list(column)
-
-
-def _results(message: dict[str, Any], artifact_name: str) -> list[Item]:
-    """Tables, figures and the artifact of files; each item is marked by its content."""
-    import wandb
-
-    def table(key: str, path: str) -> Item:
-        return _digest(key, [path]), lambda run: {key: _table(path)}
-
-    def figure(key: str, path: str) -> Item:
-        return _digest(key, [path]), lambda run: {key: wandb.Image(path)}
-
-    items = [table(f"tables/{name}", path) for name, path in message["tables"].items()]
-    items += [figure(f"figures/{Path(path).stem}", path) for path in message["figures"]]
-    files = message["files"]
-
-    def artifact(run: Any) -> None:
-        content = wandb.Artifact(artifact_name, type="sweep")
-        for name, path in files.items():
-            content.add_file(path, name=name, skip_cache=True)
-        run.log_artifact(content)
-
-    if files:
-        items.append((_digest("files", files.values()), artifact))
-    return items
 
 
 def _replace(old: Any, new: Any) -> None:

@@ -18,7 +18,9 @@ from wandb_endpoint import Endpoint, endpoint
 
 from sweep import tracking
 from sweep.tracking import MAX_RUNS, Mode, RunSpec, Tracker, resolve_mode
-from sweep.tracking_process import ORPHAN_SECONDS, Ledger, allowed
+from sweep.tracking_items import allowed
+from sweep.tracking_ledger import Ledger
+from sweep.tracking_process import ORPHAN_SECONDS
 
 KEY = "0123456789abcdef" * 3
 ID = "eps_transition-3f2a90bc"
