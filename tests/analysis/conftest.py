@@ -11,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import matplotlib.font_manager  # noqa: F401 - where it has no cache yet, it says so, once
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
