@@ -265,15 +265,13 @@ def _missing(
             yield start, stop, missing
 
 
-def describe(cell: Cell) -> dict[str, Any]:
-    """A cell as a row of the sweep's manifest."""
-    work = cell.work
+def identity_columns(work: Work, seed: int, cell: str) -> dict[str, Any]:
+    """What a result is of, as columns of a row or a manifest."""
     entry, instance = work.algorithm, work.instance
     return {
-        "cell": cell.id,
+        "cell": cell,
         "stream": work.stream,
-        "seed": cell.seed,
-        "replicates": cell.replicates,
+        "seed": seed,
         "family": entry.family,
         "algorithm": entry.name,
         "version": entry.version,
@@ -284,6 +282,14 @@ def describe(cell: Cell) -> dict[str, Any]:
         "K": instance.K if "K" in FAMILIES[entry.family].axes else None,
         "N": None,
         "T": work.T,
+    }
+
+
+def describe(cell: Cell) -> dict[str, Any]:
+    """A cell as a row of the sweep's manifest."""
+    entry, instance = cell.work.algorithm, cell.work.instance
+    return identity_columns(cell.work, cell.seed, cell.id) | {
+        "replicates": cell.replicates,
         "guarantee": entry.guarantee,
         "anytime": entry.anytime,
         "uses_epsilon": entry.uses_epsilon,

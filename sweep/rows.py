@@ -6,34 +6,13 @@ the definition, so a row does not depend on how the sweep that made it was writt
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 
 from algos import checkpoints
 from algos.families import FAMILIES, Family
-from algos.identity import canonical
-from sweep.plan import Unit
-
-IDENTITY = (
-    ("cell", pa.string()),
-    ("stream", pa.string()),
-    ("seed", pa.int64()),
-    ("replicate", pa.int64()),
-    ("family", pa.string()),
-    ("algorithm", pa.string()),
-    ("version", pa.int64()),
-    ("parameters", pa.string()),
-    ("instance", pa.string()),
-    ("instance_definition", pa.string()),
-    ("epsilon", pa.float64()),
-    ("K", pa.int64()),
-    ("N", pa.int64()),
-    ("T", pa.int64()),
-    ("checkpoints", pa.list_(pa.int64())),
-    ("regret", pa.list_(pa.float64())),
-)
+from sweep.plan import Unit, identity_columns
+from sweep.schemas import CURVES, IDENTITY
 
 
 def schema(family: Family) -> pa.Schema:
@@ -42,7 +21,7 @@ def schema(family: Family) -> pa.Schema:
         (column.name, pa.list_(_type(column.dtype)) if column.is_list else _type(column.dtype))
         for column in family.columns
     ]
-    return pa.schema([*IDENTITY, *outcome])
+    return pa.schema([*IDENTITY, ("replicate", pa.int64()), *CURVES, *outcome])
 
 
 def _type(dtype: str) -> pa.DataType:
@@ -74,24 +53,8 @@ def simulate_unit(unit: Unit) -> pa.Table:
 
 
 def _identity(unit: Unit, T: int, cell: str) -> dict[str, pa.Array]:
-    work = unit.work
-    entry, instance = work.algorithm, work.instance
     count = unit.stop - unit.start
-    values: dict[str, Any] = {
-        "cell": cell,
-        "stream": work.stream,
-        "seed": unit.seed,
-        "family": entry.family,
-        "algorithm": entry.name,
-        "version": entry.version,
-        "parameters": canonical(work.parameters),
-        "instance": instance.label,
-        "instance_definition": instance.definition,
-        "epsilon": work.epsilon,
-        "K": instance.K if "K" in FAMILIES[entry.family].axes else None,
-        "N": None,
-        "T": T,
-    }
+    values = identity_columns(unit.work, unit.seed, cell) | {"T": T}
     types = dict(IDENTITY)
     arrays = {key: pa.repeat(pa.scalar(value, types[key]), count) for key, value in values.items()}
     arrays["replicate"] = pa.array(np.arange(unit.start, unit.stop, dtype=np.int64))

@@ -23,7 +23,8 @@ from sweep import plan as planning
 from sweep.config import Settings
 from sweep.driver import Driver, Job, session
 from sweep.points import Points
-from sweep.store import FAILURES, MANIFEST, Store
+from sweep.schemas import FAILURES, MANIFEST
+from sweep.store import Store
 from sweep.tracking import Mode, Tracker, resolve_mode
 
 # A line as it is: no wrapping, no colours, no markup.
