@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from algos.checks import is_number
 from algos.errors import InputError, Words
 
 PER_OCTAVE = 8
@@ -32,11 +33,12 @@ def check(checkpoints: Iterable[object], T: int) -> np.ndarray:
         InputError: there are none, or one is no integer in [1, T].
     """
     rounds = set()
+    if not isinstance(checkpoints, Iterable):
+        raise InputError("checkpoints", checkpoints, f"a list of integers from 1 to T = {T}")
     for value in checkpoints:
-        number = float(value) if isinstance(value, int | float | np.number) else 0.0
-        if not number.is_integer() or not 1 <= number <= T:
+        if not is_number(value) or not float(value).is_integer() or not 1 <= value <= T:
             raise InputError("checkpoints", value, f"integers from 1 to T = {T}")
-        rounds.add(int(value))  # type: ignore[call-overload]
+        rounds.add(int(value))
     if not rounds:
         raise InputError("checkpoints", Words("[]"), f"at least one integer from 1 to T = {T}")
     return np.array(sorted(rounds), dtype=np.int64)

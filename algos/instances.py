@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from algos.checks import check_count, is_number
 from algos.environments import (
     BernoulliArms,
     BetaArms,
@@ -88,7 +89,7 @@ def _vector(key: str, value: object, allowed: str = "a list of numbers in [0, 1]
 
 
 def _number(key: str, value: object, allowed: str = "a number in [0, 1]") -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+    if not is_number(value):
         raise InputError(key, value, allowed)
     number = float(value)
     if not 0.0 <= number <= 1.0:
@@ -123,13 +124,13 @@ def _finite(parameters: Mapping[str, Any], K: int | None) -> dict[str, Any]:
 def _beta(parameters: Mapping[str, Any], K: int | None) -> dict[str, Any]:
     shapes = {}
     for key in ("a", "b"):
-        allowed = "a list of positive numbers, one for each arm"
+        allowed = "a list of positive numbers, one for each arm, from 0.001 to 1e6"
         given = parameters[key]
+        given = given.tolist() if isinstance(given, np.ndarray) else given
         if not isinstance(given, list | tuple) or not given:
             raise InputError(key, given, allowed)
-        for entry in given:
-            number = isinstance(entry, int | float) and not isinstance(entry, bool)
-            if not number or not 0.0 < entry < np.inf:
+        for entry in given:  # far outside, the compiled draw takes for ever
+            if not is_number(entry) or not 1e-3 <= entry <= 1e6:
                 raise InputError(key, entry, allowed)
         shapes[key] = [float(entry) for entry in given]
     if len(shapes["a"]) != len(shapes["b"]):
@@ -174,6 +175,8 @@ def _clean(mean: float) -> float:
 
 
 # Values: ALGORITHMS.md's list; sajed2019 §5 and its full version, azize2022 §5, hu2024 §6.
+MOST_ARMS = 1_000_000
+
 NAMED: dict[str, tuple[float, ...]] = {
     "sajed_c1": (0.75, 0.70, 0.70, 0.70, 0.70),
     "sajed_c2": (0.75, 0.625, 0.5, 0.375, 0.25),
@@ -280,26 +283,25 @@ def resolve(specification: str | Mapping[str, Any], K: int | None = None) -> Ins
     Raises:
         InputError: an unknown name or parameter, one missing, or a value outside its range.
     """
+    if not isinstance(specification, str | Mapping):
+        raise InputError("instance", specification, "a name, or a mapping {name: …}")
     given = {"name": specification} if isinstance(specification, str) else dict(specification)
     name = given.pop("name", None)
     reader = kind(name)
     for key in given:
         if key not in reader.depth:
-            raise unknown_name(f"{name} parameter", key, reader.depth)
+            raise unknown_name(f"instance {name}", key, reader.depth)
     for key in reader.depth:
         if key not in given and key not in reader.optional:
-            raise InputError(f"{name} parameter {key}", Words("nothing"), ", ".join(reader.depth))
+            raise InputError(f"instance {name}.{key}", Words("nothing"), ", ".join(reader.depth))
     if reader.takes_K:
         arms = given.pop("K", None)
         arms = K if arms is None else arms
-        number = arms if isinstance(arms, int | float) and not isinstance(arms, bool) else 0
-        if not number >= 2 or not float(number).is_integer():
-            raise InputError("K", arms, f"an integer ≥ 2 (for {name})")
-        K = int(number)
+        K = check_count("K" if K is arms else f"instance {name}.K", arms, 2, MOST_ARMS)
     try:
         return from_definition(canonical(reader.resolve(given, K)))
     except InputError as error:
-        label = "instance" if error.key == "instance" else f"instance {name}.{error.key}"
+        label = error.key if error.key.startswith("instance") else f"instance {name}.{error.key}"
         raise InputError(label, error.got, error.allowed, error.closest) from None
 
 
@@ -328,6 +330,13 @@ def _label(parsed: Mapping[str, Any], definition: str) -> str:
         for name, means in NAMED.items():
             if list(means) == parsed["means"]:
                 return name
+    if distribution == "bernoulli" and len(parsed["means"]) > 8:
+        best, *others = parsed["means"]
+        if len(set(others)) == 1:
+            return f"bernoulli({best:g}, {len(others)} × {others[0]:g})"
+        steps = np.diff(parsed["means"])
+        if np.ptp(steps) < 1e-9:
+            return f"linear(K={len(parsed['means'])}, {others[-1]:g} to {best:g})"
     rows = [f"{value:g}" for key in parsed for value in parsed[key] if isinstance(value, float)]
     if distribution in ("bernoulli", "beta", "uniform") and len(rows) <= 8:
         return f"{distribution}({', '.join(rows)})"

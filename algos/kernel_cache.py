@@ -71,15 +71,19 @@ def active(path: Path) -> Iterator[None]:
 
 @contextmanager
 def for_plugin(module: str) -> Iterator[None]:
-    """As `active`, for a user's module: its folder is named after its package's sources too.
+    """As `active`, for a user's module: its folder is named after its sources too.
+
+    Those are its whole package's, or for a single file those of the files beside it.
 
     Raises:
         ImportError: there is no such module.
     """
-    spec = importlib.util.find_spec(module)
+    top = module.partition(".")[0]
+    spec = importlib.util.find_spec(top)
     if spec is None or spec.origin is None:
-        raise ImportError(f"no module named {module!r}")
-    origin = Path(spec.origin)
-    files = sorted(origin.parent.rglob("*.py")) if "." in module else [origin]
+        raise ImportError(f"no module named {top!r}")
+    # A module of its own may call what stands beside it; a package, whatever it holds.
+    folder = Path(spec.origin).parent
+    files = sorted(folder.rglob("*.py") if spec.submodule_search_locations else folder.glob("*.py"))
     with active(directory(_digest(files))):
         yield

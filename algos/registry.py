@@ -14,8 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from algos import kernel_cache
+from algos.checks import is_number
 from algos.errors import InputError, unknown_name
 
+SMALLEST_EPSILON = 1e-100  # below, 1/ε and what is added to it leave float64
 GUARANTEES = ("none", "ε-DP", "ε-LDP", "(ε, δ)-DP")
 
 
@@ -54,7 +56,7 @@ class Parameter:
         """
         if value is None and self.derive is not None:
             return None
-        if isinstance(value, bool) or not isinstance(value, int | float):
+        if not is_number(value):
             raise InputError(self.name, value, self.range)
         number = float(value)
         below = number <= self.low if self.low_open else number < self.low
@@ -111,10 +113,7 @@ class Algorithm:
         for name in given:
             if name not in known:
                 raise unknown_name(f"{self.name} parameter", name, known)
-        return {
-            p.name: p.check(given[p.name]) if p.name in given else p.default
-            for p in self.parameters
-        }
+        return {p.name: p.check(given.get(p.name, p.default)) for p in self.parameters}
 
     def check_epsilon(self, epsilon: object) -> float | None:
         """ε as this algorithm takes it; None if it takes none.
@@ -126,10 +125,10 @@ class Algorithm:
             return None
         top = f"≤ {self.epsilon_high:g}" if math.isfinite(self.epsilon_high) else "or inf"
         allowed = f"a number > 0, {top} (for {self.name})"
-        if isinstance(epsilon, bool) or not isinstance(epsilon, int | float):
+        if not is_number(epsilon) or not 0.0 < epsilon <= self.epsilon_high:
             raise InputError("epsilon", epsilon, allowed)
-        if not 0.0 < epsilon <= self.epsilon_high:
-            raise InputError("epsilon", epsilon, allowed)
+        if epsilon < SMALLEST_EPSILON:
+            raise InputError("epsilon", epsilon, f"a number ≥ {SMALLEST_EPSILON:g}, or inf")
         return float(epsilon)
 
     def arguments(
@@ -159,12 +158,17 @@ def register(algorithm: Algorithm) -> Algorithm:
         ValueError: the name is taken by another kernel, or the guarantee is none of GUARANTEES.
     """
     known = _ALGORITHMS.get(algorithm.name)
-    if known is not None and known.kernel.__module__ != algorithm.kernel.__module__:
+    if known is not None and _origin(known) != _origin(algorithm):
         raise ValueError(f"algorithm {algorithm.name!r} is already registered")
     if algorithm.guarantee not in GUARANTEES:
         raise ValueError(f"guarantee {algorithm.guarantee!r} is none of {GUARANTEES}")
     _ALGORITHMS[algorithm.name] = algorithm
     return algorithm
+
+
+def _origin(algorithm: Algorithm) -> tuple[str, str]:
+    """Where a kernel is defined; a module that is loaded again registers the same again."""
+    return algorithm.kernel.__module__, algorithm.kernel.__qualname__
 
 
 def algorithm(name: object) -> Algorithm:

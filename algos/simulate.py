@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from algos import checkpoints as rounds
+from algos.checks import check_count, is_number
 from algos.errors import InputError
 from algos.families import FAMILIES, Outcome
 from algos.identity import generator, stream_id
@@ -17,6 +18,8 @@ from algos.instances import Instance, resolve
 from algos.registry import Algorithm
 from algos.registry import algorithm as registered
 from algos.traces import ActionTrace
+
+MOST_REPLICATES = 10_000_000  # of one cell
 
 
 @dataclass(frozen=True)
@@ -135,25 +138,9 @@ def check_T(T: object, instance: Instance, least: int) -> int:
     longest = rounds.LONGEST if instance.rounds is None else instance.rounds
     named = f"K = {least}" if least == instance.K > 1 else str(least)
     allowed = f"an integer from {named} to {longest}"
-    if isinstance(T, bool) or not isinstance(T, int | float | np.number):
-        raise InputError("T", T, allowed)
-    if not math.isfinite(T) or int(T) != T or not least <= T <= longest:
+    if not is_number(T) or not math.isfinite(T) or int(T) != T or not least <= T <= longest:
         raise InputError("T", T, allowed)
     return int(T)
-
-
-def check_count(key: str, value: object, least: int) -> int:
-    """`value` as an integer ≥ `least`, below 2^63.
-
-    Raises:
-        InputError: it is none.
-    """
-    integral = isinstance(value, int | float | np.number) and not isinstance(value, bool)
-    if not integral or not math.isfinite(value) or int(value) != value:  # type: ignore
-        raise InputError(key, value, f"an integer ≥ {least}")
-    if not least <= value < 2**63:  # type: ignore[operator]
-        raise InputError(key, value, f"an integer ≥ {least}, below 2^63")
-    return int(value)  # type: ignore[call-overload]
 
 
 def simulate(
@@ -198,7 +185,7 @@ def simulate(
         recorded = np.union1d(kept, [work.T])
     outcome = work.play(
         check_count("seed", seed, 0),
-        range(check_count("replicates", replicates, 1)),
+        range(check_count("replicates", replicates, 1, MOST_REPLICATES)),
         recorded,
         np.array([work.T], np.int64),
     )

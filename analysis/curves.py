@@ -110,11 +110,13 @@ def resampled_means(values: Floats, draws: int, rng: np.random.Generator) -> Flo
 
 
 @lru_cache(maxsize=256)
-def _small_sample(n: int) -> float:
+def small_sample(n: int) -> float:
     """Return t/z at 97.5 %: what a percentile interval of a mean of n values is too short by.
 
     Hesterberg 2015, "What teachers should know about the bootstrap", section 5.3.
     """
+    if n < 2:
+        return math.nan
     return float(stats.t.ppf(0.975, n - 1) / stats.norm.ppf(0.975))
 
 
@@ -130,7 +132,7 @@ def interval(values: Floats, rng: np.random.Generator, draws: int = DRAWS) -> tu
     centre = values.mean(axis=0)
     means = resampled_means(values, draws, rng)
     low, high = np.percentile(means, [2.5, 97.5], axis=0)
-    spread = _small_sample(n)
+    spread = small_sample(n)
     fixed = np.ptp(values, axis=0) <= 1e-12 * np.abs(centre)
     low = np.where(fixed, centre, centre + (low - centre) * spread)
     high = np.where(fixed, centre, centre + (high - centre) * spread)

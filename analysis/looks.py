@@ -6,6 +6,7 @@ Series differ by colour, marker and line style together, so a figure reads witho
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -60,15 +61,27 @@ def finish(figure: Figure, ax: Axes, title: str, note: str) -> Figure:
 
 
 def log_axes(ax: Axes, x_label: str, y_label: str, y: str = "log") -> None:
-    """Set scales and labels; ticks are plain text, which draws far faster than mathematics."""
-    ax.set(xscale="log", yscale=y, xlabel=x_label, ylabel=y_label)
+    """Set scales and labels; ticks are plain text, which draws far faster than mathematics.
+
+    Where nothing drawn is positive (an instance without gaps, say), an axis is linear.
+    """
+    x = "log" if _any_positive(line.get_xdata() for line in ax.lines) else "linear"
+    if not _any_positive(line.get_ydata() for line in ax.lines):
+        y = "linear"
+    ax.set(xscale=x, yscale=y, xlabel=x_label, ylabel=y_label)
     plain = FuncFormatter(lambda value, _: number(value))
-    for axis in (ax.xaxis, ax.yaxis) if y == "log" else (ax.xaxis,):
+    for axis in [axis for axis, scale in ((ax.xaxis, x), (ax.yaxis, y)) if scale == "log"]:
         axis.set_major_locator(LogLocator(numticks=9))
         axis.set_major_formatter(plain)
         axis.set_minor_locator(LogLocator(subs=(2.0, 5.0), numticks=9))
         low, high = sorted(axis.get_view_interval())
         axis.set_minor_formatter(plain if high < 150 * low else NullFormatter())
+
+
+def _any_positive(data: Iterable[Any]) -> bool:
+    """Tell whether anything finite and positive is among the data of lines."""
+    arrays = (np.asarray(values, float) for values in data)
+    return any((values[np.isfinite(values)] > 0).any() for values in arrays)
 
 
 def wrap(text: str, width: int) -> str:

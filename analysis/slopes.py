@@ -27,6 +27,7 @@ from analysis.curves import (
     generator,
     interval,
     resampled_means,
+    small_sample,
 )
 
 MIN_POINTS = 3
@@ -77,6 +78,8 @@ def slopes(
         bound = row["lower_bound"]
         row["ratio"] = row["slope"] / bound if bound > 0 else math.nan
         notes = [row["note"], "one replicate: no interval" if cell.n < 2 else ""]
+        if default is not None and window is None and default[0] >= cell.info["T"]:
+            notes.append("the sweep's window begins after T: [√T, T] used")
         row["note"] = "; ".join(note for note in notes if note)
         rows.append(row)
     return pd.DataFrame(rows, columns=COLUMNS).astype({"K": "Int64", "N": "Int64"})
@@ -207,6 +210,8 @@ def _across_horizons(
     same = all(np.ptp(cell.final) <= 1e-12 * abs(mean)
                for cell, mean in zip(used, means, strict=True))  # fmt: skip
     slope_low, slope_high = np.percentile(weights @ drawn, [2.5, 97.5])
+    wider = small_sample(min(cell.n for cell in used))
+    slope_low, slope_high = (slope + (end - slope) * wider for end in (slope_low, slope_high))
     if same or min(cell.n for cell in used) < 2:
         slope_low = slope_high = slope if same else math.nan
     return {

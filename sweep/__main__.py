@@ -1,6 +1,6 @@
 """`python -m sweep +grid=NAME [key=value …]`: run a sweep, stream it, analyse it.
 
-Exit status: 0 done, 1 some units failed, 2 bad input, 130 interrupted.
+Exit status: 0 done, 1 some units (or the report) failed, 2 bad input, 130 interrupted.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import hydra
 import numpy as np
 from hydra.core.hydra_config import HydraConfig
+from hydra.types import RunMode
 from rich.console import Console
 
 from algos.errors import InputError
@@ -34,6 +36,11 @@ def analyse(folder: Path, store: Path, unchanged: bool) -> Published | None:
         report = analysis.write_report(str(folder), str(store), reuse=unchanged)
     except analysis.AnalysisError as error:
         print(f"no report: {error}", file=sys.stderr)
+        return None
+    except Exception as error:  # the rows are safe; a picture that fails must not say otherwise
+        note = folder / "report-error.txt"
+        note.write_text(traceback.format_exc(), encoding="utf-8")
+        print(f"no report: {type(error).__name__}: {error}; see {note}", file=sys.stderr)
         return None
     show(report, Console(highlight=False))
     tables = {name: folder / "tables" / f"{name}.csv" for name in report.tables}
@@ -67,11 +74,15 @@ def main() -> None:
     statuses: list[int] = []
     problems: list[InputError] = []
     interrupted: list[bool] = []
+    started: list[bool] = []
 
     @hydra.main(version_base="1.3", config_path="pkg://conf", config_name="config")
     def task(config: Any) -> None:
         chosen = HydraConfig.get().runtime.choices.get("grid") or "grid"
+        started.append(True)
         command = ["python", "-m", "sweep", *sys.argv[1:]]
+        if HydraConfig.get().mode == RunMode.MULTIRUN:  # this job's own
+            command[3:] = list(HydraConfig.get().overrides.task)
         try:
             checked = settings(config, chosen)
             statuses.append(run(checked, command, Console(stderr=True), analyse, curves))
@@ -85,6 +96,11 @@ def main() -> None:
             os.environ["SWEEP_MULTIRUN_FOLDER"] = scratch
             task()
     except CONFIGURATION_ERRORS as error:
+        print(f"error: {as_input_error(error)}", file=sys.stderr)
+        sys.exit(BAD_INPUT)
+    except ValueError as error:  # Hydra's, where a group is given something that is no name
+        if started:
+            raise
         print(f"error: {as_input_error(error)}", file=sys.stderr)
         sys.exit(BAD_INPUT)
     except KeyboardInterrupt:

@@ -15,10 +15,13 @@ from typing import Any
 import numpy as np
 
 from algos import instances
+from algos.checks import check_count
 from algos.errors import InputError, Words, unknown_name
+from algos.registry import SMALLEST_EPSILON
 from algos.registry import algorithm as registered
-from algos.simulate import check_count
 
+MOST_POINTS = 1_000_000  # of one generator
+INFINITE = ("inf", ".inf", "+inf", "+.inf")  # as YAML or a command line may have it
 GENERATORS = ("logspace", "linspace", "powers")
 
 
@@ -52,6 +55,8 @@ def numbers(key: str, axis: object) -> list[float]:
             values.extend(_generated(key, item))
         elif isinstance(item, int | float) and not isinstance(item, bool):
             values.append(item)
+        elif isinstance(item, str) and item.lower() in INFINITE:
+            values.append(math.inf)
         else:
             raise InputError(
                 key, item, "a number or a generator such as {logspace: [0.01, 100, 9]}"
@@ -77,9 +82,15 @@ def _generated(key: str, item: Mapping[str, Any]) -> Iterable[float]:
         base, low, high = given
         if int(low) != low or int(high) != high or high < low:
             raise InputError(f"{key} {name}", given, f"{shape} with integers low ≤ high")
-        return [base ** int(power) for power in range(int(low), int(high) + 1)]
+        if not base > 0 or high - low >= MOST_POINTS:
+            raise InputError(f"{key} {name}", given, f"{shape} with base > 0")
+        try:
+            powers = [base ** int(power) for power in range(int(low), int(high) + 1)]
+            return [power for power in powers if math.isfinite(float(power))]
+        except OverflowError:
+            raise InputError(f"{key} {name}", given, f"{shape} with powers below 1e308") from None
     low, high = given[0], given[1]
-    n = check_count(f"{key} {name}", given[2], 1)
+    n = check_count(f"{key} {name}", given[2], 1, MOST_POINTS)
     if name == "logspace":
         if not low > 0 or not high > 0:
             raise InputError(f"{key} {name}", given, f"{shape} with low and high > 0")
@@ -111,6 +122,8 @@ def epsilons(axis: object) -> list[float]:
     for value in values:
         if not value > 0:
             raise InputError("grid.epsilon", value, "numbers > 0, or inf")
+        if value < SMALLEST_EPSILON:
+            raise InputError("grid.epsilon", value, f"numbers ≥ {SMALLEST_EPSILON:g}, or inf")
     return [float(value) for value in values]
 
 

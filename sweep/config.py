@@ -12,8 +12,10 @@ from hydra.errors import ConfigCompositionException, HydraException, MissingConf
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
+from algos.checks import check_count, is_number
 from algos.errors import InputError, Words, unknown_name
-from algos.simulate import check_count
+from algos.simulate import MOST_REPLICATES
+from sweep.tracking import MAX_RUNS
 
 
 @dataclass
@@ -62,6 +64,8 @@ class SweepSchema:
     tracking: TrackingSchema = field(default_factory=TrackingSchema)
 
 
+CONFIGURATION_ERRORS = (HydraException, OmegaConfBaseException)
+
 SECTIONS: dict[str, type] = {
     "": SweepSchema,
     "grid": GridSchema,
@@ -107,7 +111,12 @@ def settings(config: Any, grid_name: str) -> Settings:
         InputError: a value that can't be used.
     """
     plain: Any = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)
-    for section, schema in SECTIONS.items():  # Hydra's + adds keys past the schema
+    # Hydra's + adds keys past the schema, its ~ takes some away.
+    for section, schema in SECTIONS.items():
+        for entry in fields(schema):
+            if entry.name not in (plain[section] if section else plain):
+                key = f"{section}.{entry.name}" if section else entry.name
+                raise InputError(key, Words("nothing"), "a value; leave out the ~ for the default")
         for key in plain[section] if section else plain:
             if key not in {entry.name for entry in fields(schema)}:
                 raise _unknown_key(f"{section}.{key!s}" if section else str(key))
@@ -115,8 +124,8 @@ def settings(config: Any, grid_name: str) -> Settings:
     modes = ("auto", "online", "offline", "none")
     if tracking["mode"] not in modes:
         raise unknown_name("tracking.mode", tracking["mode"], modes)
-    if not plain["store"]:
-        raise InputError("store", plain["store"], "a folder's path")
+    if not plain["store"] or "://" in plain["store"]:
+        raise InputError("store", plain["store"], "the path of a folder that all nodes see")
     return Settings(
         seed=check_count("seed", plain["seed"], 0),
         store=plain["store"],
@@ -124,14 +133,14 @@ def settings(config: Any, grid_name: str) -> Settings:
         plugins=tuple(plain["plugins"]),
         grid=grid,
         grid_name=grid_name,
-        replicates=check_count("grid.replicates", grid["replicates"], 1),
+        replicates=check_count("grid.replicates", grid["replicates"], 1, MOST_REPLICATES),
         window=_window(grid["window"]),
         address=runtime["address"],
         actors=_auto("runtime.actors", runtime["actors"]),
         block=_auto("runtime.block", runtime["block"]),
         tracking=tracking["mode"],
         project=tracking["project"],
-        tracked_runs=check_count("tracking.runs", tracking["runs"], 0),
+        tracked_runs=check_count("tracking.runs", tracking["runs"], 0, MAX_RUNS),
         resolved=plain,
     )
 
@@ -151,7 +160,7 @@ def _window(value: object) -> tuple[float, float] | None:
     allowed = "two rounds [T0, T1] with 1 ≤ T0 < T1"
     if not isinstance(value, list) or len(value) != 2:
         raise InputError("grid.window", value, allowed)
-    if not all(isinstance(t, int | float) for t in value) or not 1 <= value[0] < value[1]:
+    if not all(is_number(t) for t in value) or not 1 <= value[0] < value[1]:
         raise InputError("grid.window", value, allowed)
     return float(value[0]), float(value[1])
 
@@ -163,11 +172,15 @@ def as_input_error(error: Exception) -> InputError:
         group, _, name = error.missing_cfg_file.rpartition("/")
         return unknown_name(group or "configuration", name, error.options or ())
     message = " ".join(str(error).split("\n")[0].split())
+    if not isinstance(error, CONFIGURATION_ERRORS):
+        return InputError("command line", Words(message), "a group's option by name, +grid=NAME")
     if isinstance(cause, OmegaConfBaseException):
         key = cause.full_key or str(cause.key or "")
         if "not in" in str(cause) and key:
             return _unknown_key(key)
         allowed = str(cause.msg or cause).split("\n")[0]
+        if "merge DictConfig with ListConfig" in allowed:
+            allowed = "a list; write the mapping as its one item: [{…}]"
         return InputError(key or "configuration", Words("a value of another type"), allowed)
     if isinstance(error, ConfigCompositionException) and "+" in str(error):
         hint = str(error).replace("\n", " ").split("use ")[-1].strip()
@@ -186,6 +199,3 @@ def _unknown_key(key: str) -> InputError:
     prefix = f"{section}." if section in SECTIONS and section else ""
     closest = f"{prefix}{near[0]}" if near else None
     return InputError(key, Words("an unknown key"), ", ".join(prefix + k for k in known), closest)
-
-
-CONFIGURATION_ERRORS = (HydraException, OmegaConfBaseException)

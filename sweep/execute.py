@@ -77,9 +77,11 @@ def execute(
     remote: Any = ray.remote(num_cpus=1, max_restarts=-1, max_task_retries=ATTEMPTS - 1)(Simulator)
     pool = [remote.remote(sys.path, list(plugins)) for _ in range(actors)]
     needed = kernels(units)
-    for number, actor in enumerate(pool):
-        # Results are not waited for: an actor takes its calls in order.
-        actor.warm.remote(needed, number * len(needed) // actors)
+    # An actor gets work when it has started and is warm; one that finds no CPU holds up nothing.
+    warming = {
+        actor.warm.remote(needed, number * len(needed) // actors): actor
+        for number, actor in enumerate(pool)
+    }
     batches = Batches(units, actors)
     attempts = [0] * len(units)
     flying: dict[Any, tuple[Any, list[int]]] = {}
@@ -90,13 +92,18 @@ def execute(
             call = actor.play.remote([(number, units[number]) for number in batch])
             flying[call] = (actor, batch)
 
-    for _ in range(IN_FLIGHT):
-        for actor in pool:
-            fill(actor)
-    while flying:
-        ready, _ = ray.wait(list(flying), num_returns=1, timeout=poll)
+    while batches or flying:
+        ready, _ = ray.wait([*flying, *warming], num_returns=1, timeout=poll)
         finished: list[Done | tuple[Failed, int]] = []
         for call in ready:
+            if call in warming:
+                actor = warming.pop(call)
+                if _started(call):
+                    for _ in range(IN_FLIGHT):
+                        fill(actor)
+                elif not flying and not warming:
+                    ray.get(call)  # no actor is left: say why
+                continue
             actor, batch = flying.pop(call)
             for outcome in _outcomes(call, batch):
                 if isinstance(outcome, Done):
@@ -111,6 +118,15 @@ def execute(
             if not flying:  # the last batches of other actors may have come back to be retried
                 fill(actor)
         yield finished
+
+
+def _started(call: Any) -> bool:
+    """Whether an actor's warming up succeeded."""
+    try:
+        ray.get(call)
+    except ray.exceptions.RayError:
+        return False
+    return True
 
 
 def _outcomes(call: Any, batch: list[int]) -> list[Outcome]:

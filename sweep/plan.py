@@ -19,13 +19,14 @@ from typing import Any
 import numpy as np
 
 from algos import instances
+from algos.checks import check_count
 from algos.errors import InputError, Words
 from algos.families import FAMILIES
 from algos.identity import canonical, cell_id
 from algos.instances import Instance
 from algos.registry import Algorithm
 from algos.registry import algorithm as registered
-from algos.simulate import Work, check_count, check_T
+from algos.simulate import MOST_REPLICATES, Work, check_T
 from sweep import axes
 from sweep.config import Settings
 
@@ -156,7 +157,7 @@ def _algorithm(
     try:
         parameters = entry.check_parameters(given)
         if "replicates" in item:
-            replicates = check_count("replicates", item["replicates"], 1)
+            replicates = check_count("replicates", item["replicates"], 1, MOST_REPLICATES)
     except InputError as error:
         raise InputError(
             f"grid.algorithm {error.key}", error.got, error.allowed, error.closest

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from algos.identity import digest
+from algos.identity import canonical, digest
 from sweep.plan import Cell, Unit, describe
 from sweep.tracking import MAX_RUNS, RunSpec
 
@@ -39,8 +39,7 @@ class Points:
         limit = min(limit, MAX_RUNS)
         self.cells = cells
         self.curves = len(cells) <= limit
-        names = {key: self._name(cell) for key, cell in cells.items()}
-        self.run_of = {key: digest(name)[:8] for key, name in names.items()}
+        self.run_of = {key: self._run(cell)[:8] for key, cell in cells.items()}
         first: dict[str, str] = {}
         for key in cells:
             first.setdefault(self.run_of[key], key)
@@ -49,6 +48,15 @@ class Points:
             self.runs = [self._spec(run, cells[key]) for run, key in first.items()]
         self._parts: dict[str, dict[int, np.ndarray]] = {}
         self._counts: dict[str, int] = {}
+
+    def _run(self, cell: Cell) -> str:
+        """Digits that tell runs apart, where names may be rounded alike."""
+        if self.curves:
+            return cell.id
+        work = cell.work
+        parts = (work.algorithm.name, work.algorithm.version, dict(work.parameters),
+                 work.instance.definition, cell.T, cell.seed)  # fmt: skip
+        return digest(canonical(list(parts)))
 
     def _name(self, cell: Cell) -> str:
         if not self.curves:

@@ -29,6 +29,7 @@ import ray
 
 OBJECT_STORE = 512 * 1024**2  # bytes; units pass through it one at a time
 PREFIX = "sweep-ray-"  # of Ray's temporary folder, followed by the sweep's process id
+LONGEST_PARENT = 30  # letters: below the folder Ray makes sockets, whose paths may have 107
 CONNECT_SECONDS = 5.0
 GRACE = 10.0  # seconds that Ray's processes get to end by themselves
 
@@ -67,7 +68,10 @@ def session(address: str | None, actors: int | None) -> Iterator[int]:
     wanted = actors or cores()
     before = {child.pid for child in psutil.Process().children()}
     _remove_stale()
-    folder = tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-")
+    parent = tempfile.gettempdir()
+    if len(parent) > LONGEST_PARENT:
+        parent = "/tmp"
+    folder = tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=parent)
     try:
         ray.init(
             num_cpus=max(wanted, cores()),
@@ -110,7 +114,8 @@ def _check_reachable(address: str) -> None:
 
 def _remove_stale() -> None:
     """Remove Ray's temporary folders of sweeps that were killed."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+    folders = {Path(parent) for parent in (tempfile.gettempdir(), "/tmp")}
+    for folder in (found for parent in folders for found in parent.glob(f"{PREFIX}*")):
         owner = folder.name.removeprefix(PREFIX).split("-")[0]
         if owner.isdigit() and not psutil.pid_exists(int(owner)):
             shutil.rmtree(folder, ignore_errors=True)

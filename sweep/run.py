@@ -6,6 +6,7 @@ analysis.
 
 from __future__ import annotations
 
+import errno
 import json
 import shlex
 from collections.abc import Callable, Sequence
@@ -27,6 +28,7 @@ from sweep.schemas import FAILURES, MANIFEST
 from sweep.store import Store
 from sweep.tracking import Mode, Tracker, resolve_mode
 
+UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO)
 # A line as it is: no wrapping, no colours, no markup.
 PLAIN: dict[str, Any] = {"highlight": False, "markup": False, "soft_wrap": True}
 TRACKER_TIMEOUT = 20.0  # seconds W&B gets to finish, once the results are safe
@@ -56,7 +58,7 @@ class Interrupted(Exception):
 def run(
     settings: Settings, command: Sequence[str], console: Console, analyse: Analyse, curves: Curves
 ) -> int:
-    """Carry out a sweep; returns the exit status (0 done, 1 some units failed).
+    """Carry out a sweep; returns the exit status (0 done, 1 some units or the report failed).
 
     Raises:
         InputError: a value that can't be used; nothing has been written.
@@ -82,7 +84,17 @@ def run(
             joined = stack.enter_context(session(settings))
         store.open_for_writing()
         summary(console, job)
-        return _carry_out(job, mode, joined, command, console, analyse, curves)
+        try:
+            return _carry_out(job, mode, joined, command, console, analyse, curves)
+        except OSError as error:
+            if error.errno not in UNWRITABLE:
+                raise
+            raise InputError(
+                "store",
+                str(store.root),
+                f"a folder that can be written ({error.strerror or error}); what was committed is"
+                " kept, and the same command goes on from there",
+            ) from None
 
 
 def _carry_out(
@@ -101,7 +113,7 @@ def _carry_out(
     store.write_text(folder / "command.txt", shlex.join(command) + "\n")
     cells = [planning.describe(cell) for cell in job.plan.cells.values()]
     store.write_table(folder / "manifest.parquet", cells, MANIFEST)
-    points = Points(job.plan.cells, settings.tracked_runs)
+    points = Points(job.plan.cells, settings.tracked_runs if mode != "none" else 0)
     config = dict(settings.resolved)
     tracker = Tracker(mode, folder, job.name, config, points.runs, project=settings.project)
     driver = Driver(job, points, tracker, console)
@@ -137,7 +149,7 @@ def _carry_out(
             " command tries them again",
             **PLAIN,
         )
-    return 1 if failures else 0
+    return 1 if failures or published is None else 0
 
 
 def summary(console: Console, job: Job) -> None:

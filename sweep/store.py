@@ -14,6 +14,7 @@ import errno
 import os
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -82,8 +83,7 @@ class Store:
             probe.touch()
             probe.unlink()
         except OSError as error:
-            for folder in reversed(made):
-                folder.rmdir()
+            _unmake(made)
             raise InputError(
                 "store", str(self.root), f"a folder that can be written ({error.strerror})"
             ) from None
@@ -180,7 +180,13 @@ def _make(folder: Path) -> list[Path]:
             path.mkdir(exist_ok=True)
             made.append(path)
     except OSError:
-        for path in reversed(made):
-            path.rmdir()
+        _unmake(made)
         raise
     return made
+
+
+def _unmake(made: list[Path]) -> None:
+    """Remove new folders, innermost first, unless another sweep has put something there."""
+    for path in reversed(made):
+        with suppress(OSError):
+            path.rmdir()

@@ -181,6 +181,12 @@ def test_the_registry_says_what_a_reader_needs(entry):
         ({"checkpoints": [0, 5]}, "checkpoints"),
         ({"checkpoints": [101]}, "checkpoints"),
         ({"checkpoints": []}, "checkpoints"),
+        ({"checkpoints": 5}, "checkpoints"),
+        ({"instance": None}, "a mapping"),
+        ({"instance": [0.5, 0.1]}, "a mapping"),
+        ({"instance": {"name": "beta", "a": [1e-320, 1], "b": [1, 1]}}, "0.001"),
+        ({"epsilon": 1e-320}, "epsilon"),
+        ({"replicates": 10**12}, "replicates"),
         ({"alpha": 0}, "alpha"),
         ({"alfa": 3}, "closest: alpha"),
     ],
@@ -191,6 +197,15 @@ def test_bad_input_is_one_clear_line(change, says):
         simulate(**(good | change))
     line = str(caught.value)
     assert says in line and "\n" not in line and "allowed:" in line
+
+
+def test_numpy_scalars_are_numbers():
+    plain = simulate("adap_ucb", "azize_fig3", epsilon=1.0, T=500, alpha=3.0, replicates=2)
+    same = simulate("adap_ucb", "azize_fig3", epsilon=np.float32(1), T=np.int64(500),
+                    alpha=np.int64(3), replicates=np.int64(2))  # fmt: skip
+    assert plain.stream == same.stream and np.array_equal(plain.regret, same.regret)
+    gaps = {"name": "equal_gap", "gap": np.float64(0.1), "best": 0.5, "K": np.int64(3)}
+    assert resolve(gaps).means == (0.5, 0.4, 0.4)
 
 
 def test_every_public_name_is_documented():

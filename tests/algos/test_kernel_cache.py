@@ -60,6 +60,29 @@ print(before == numba.config.CACHE_DIR)
     assert run(script, folder, kernel_cache.directory().parent)[-1] == "True"
 
 
+def test_a_plugins_helpers_count(tmp_path, monkeypatch):
+    """A package named without a dot, and a file that calls its neighbour."""
+    import numba
+
+    monkeypatch.syspath_prepend(tmp_path)
+    package = tmp_path / "whole_package"
+    (package / "deep").mkdir(parents=True)
+    for module, helper in (
+        ("whole_package", package / "deep" / "helper.py"),
+        ("lone_file", tmp_path / "neighbour.py"),
+    ):
+        (package / "__init__.py").write_text("")
+        (tmp_path / "lone_file.py").write_text("")
+        seen = []
+        for text in ("a = 1\n", "a = 2\n"):
+            helper.write_text(text)
+            with kernel_cache.for_plugin(module):
+                seen.append(numba.config.CACHE_DIR)
+        assert seen[0] != seen[1]
+        for path in seen:
+            shutil.rmtree(path)
+
+
 def test_a_plugins_folder_depends_on_its_source(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     module = tmp_path / "some_plugin.py"

@@ -46,6 +46,19 @@ BAD = [
     ((QUICK, "grid.replicates=0"), "grid.replicates: got 0"),
     ((QUICK, "grid.epsilon=["), "command line"),
     ((QUICK, "--no-such-flag"), "no-such-flag"),
+    (("+grid=null",), "command line", "+grid=NAME"),
+    ((QUICK, "grid=5"), "command line", "+grid=NAME"),
+    ((QUICK, "~seed"), "seed: got nothing"),
+    ((QUICK, "grid.replicates=1e12"), "grid.replicates: got", "at most 10000000"),
+    ((QUICK, "grid.T=[{powers:[10,3,400]}]"), "grid.T powers"),
+    ((QUICK, "grid.T=[{powers:[0,-3,4]}]"), "base > 0"),
+    ((QUICK, "grid.epsilon=[{logspace:[0.01,1,1e9]}]"), "at most 1000000"),
+    ((QUICK, "grid.epsilon=[1e-320]"), "grid.epsilon", "1e-100"),
+    ((QUICK, "grid.epsilon={logspace:[0.1,1,9]}"), "grid.epsilon", "a list"),
+    ((QUICK, "store=s3://bucket/x"), "store: got 's3://bucket/x'"),
+    ((QUICK, "grid.window=[true,5]"), "grid.window"),
+    ((QUICK, "grid.instance=[{name:bernoulli}]"), "grid.instance bernoulli.means: got nothing"),
+    ((QUICK, "grid.instance=[{name:equal_gap,gap:0.1,best:0.5}]", "grid.K=[1e12]"), "grid.K"),
 ]
 
 
