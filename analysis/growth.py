@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, NullLocator
 from numpy.typing import NDArray
 
 from analysis import looks
@@ -27,6 +28,7 @@ MIN_SIZES = 4
 """Different K that a series needs before it is drawn."""
 
 MAX_PANELS = 4
+MAX_TICKS = 9
 
 GUIDES: dict[str, tuple[tuple[str, Callable[[Floats], Floats]], ...]] = {
     "bandit": (("K", lambda K: K),),
@@ -42,16 +44,15 @@ def shapes(means: Sequence[float] | None) -> list[str]:
     if means is None or len(means) < 2:
         return []
     ordered = np.sort(np.asarray(means, dtype=float))[::-1]
-    best, gaps = f"{ordered[0]:.6g}", ordered[0] - ordered[1:]
-    if gaps[0] <= 0:
+    best, gaps = f"{ordered[0]:.10g}", ordered[0] - ordered[1:]
+    gap, last, count = gaps[0], ordered[-1], len(gaps)
+    if gap <= 0:
         return []
-    steps = np.arange(len(gaps))
+    steps = np.arange(count)
     words = {
-        f"gaps of {gaps[0]:.6g} below {best}": np.full(len(gaps), gaps[0]),
-        f"gaps doubling from {gaps[0]:.6g} below {best}": gaps[0] * 2.0 ** np.minimum(steps, 60),
-        f"means in equal steps from {best} to {ordered[-1]:.6g}": gaps[-1]
-        * (steps + 1)
-        / len(gaps),
+        f"gaps of {gap:.10g} below {best}": np.full(count, gap),
+        f"gaps doubling from {gap:.10g} below {best}": gap * 2.0 ** np.minimum(steps, 60),
+        f"means in equal steps from {best} to {last:.10g}": gaps[-1] * (steps + 1) / len(steps),
     }
     # stored means are rounded to twelve digits
     return [text for text, ideal in words.items() if np.allclose(gaps, ideal, 1e-9, 3e-12)]
@@ -112,9 +113,17 @@ def regret_against_size(rows: pd.DataFrame) -> Figure:
         if len(positive):
             ax.set_ylim(positive.min() / 2, positive.max() * 2)
         looks.log_axes(ax, "", "")
-    handles, labels = axes.flat[0].get_legend_handles_labels()
-    figure.legend(handles, [looks.wrap(label, 30) for label in labels], loc="upper left",
-                  bbox_to_anchor=(1 - 2.5 / width, 1 - 0.85 / height), handlelength=3.2)  # fmt: skip
+        ax.xaxis.set_major_locator(FixedLocator(spread(sorted(rows["K"].unique()), MAX_TICKS)))
+        ax.xaxis.set_minor_locator(NullLocator())
+    marks = {
+        label: handle
+        for ax in axes.flat
+        for handle, label in zip(*ax.get_legend_handles_labels(), strict=True)
+    }
+    names = sorted(marks, key=lambda label: label.startswith("∝"))
+    figure.legend([marks[name] for name in names], [looks.wrap(name, 30) for name in names],
+                  loc="upper left", bbox_to_anchor=(1 - 2.5 / width, 1 - 0.85 / height),
+                  handlelength=3.2)  # fmt: skip
     figure.text((width - 1.75) / 2 / width, 0.5 / height, "number of arms K", ha="center")
     figure.text(0.12 / width, 0.5, f"mean regret at T = {number(rows['T'].iloc[0])} "
                 "(units of reward)", va="center", rotation=90)  # fmt: skip
@@ -174,7 +183,8 @@ def _title(rows: pd.DataFrame) -> str:
         return start
     least, most = min(grown, key=lambda t: grown[t]), max(grown, key=lambda t: grown[t])
     words = least if least == most else f"{least} to {most}"
-    return f"{start}:{at} it grows {words} from K = {series['K'].min()} to {series['K'].max()}"
+    sizes = f"K = {number(series['K'].min())} to {number(series['K'].max())}"
+    return f"{start}:{at} it grows {words} from {sizes}"
 
 
 __all__ = ["draw", "regret_against_size", "shapes"]
