@@ -8,11 +8,12 @@ their losses are 1 - reward, and the common t - 1 cancels. One uniform number a 
 inversion, actions in ascending order.
 
 Most rounds are a foregone conclusion. In the n rounds after t a leader by D_j over action j still
-leads by more than D_j - n, and the rate is η_(t+n) at least, so the other actions have mass at
-most W = Σ exp(-η_(t+n) (D_j - n)) in each of them, and a uniform number within [W, 1 - W) chooses
-the leader whatever the rewards are. Those rounds cost one uniform number, and their rewards are
-one block of each action; the first round outside is computed in full. The actions are those of
-the plain loop on the same numbers.
+leads by more than D_j - n, and the rate is η_(t+n) at least, so each of them gives j at most the
+mass exp(-η_(t+n) (D_j - n)). With these summed to B over the actions before the leader and to A
+over those behind it, a uniform number within [B, 1 - A) chooses the leader whatever the rewards
+are. Those rounds cost one uniform number, and their rewards are one block of each action; the
+first round outside is computed in full. The actions are those of the plain loop on the same
+numbers, and as looking ahead does not go by T, those up to t do not depend on T.
 """
 
 from __future__ import annotations
@@ -27,18 +28,26 @@ from algos.environments import number_of_arms, observe
 from algos.registry import Algorithm, register
 from algos.traces import record
 
-SLACK = 1e-12  # far above the rounding of W and of the cumulative probabilities
-LITTLE = 0.25  # mass of the others below which looking ahead pays
+SLACK = 1e-12  # far above the rounding of the masses and of the cumulative probabilities
+LITTLE = 0.5  # mass of the other actions below which looking ahead pays
 
 
 @njit(cache=True)
-def others(G: np.ndarray, J: int, seen: int, eta: float) -> float:
-    """At most this mass is on other actions than J before `seen` further rounds are over."""
-    mass = 0.0
-    for j in range(G.size):
-        if j != J:
-            mass += math.exp(-eta * (G[J] - G[j] - seen))
-    return mass
+def others(G: np.ndarray, J: int, n: int, eta: float) -> tuple[float, float]:
+    """Masses that the actions before J and behind it have at most in the next `n` rounds."""
+    before, behind = SLACK, SLACK
+    for j in range(J):
+        before += math.exp(-eta * (G[J] - G[j] - n))
+    for j in range(J + 1, G.size):
+        behind += math.exp(-eta * (G[J] - G[j] - n))
+    return before, behind
+
+
+@njit(cache=True)
+def look_ahead(lead: float, mass: float, eta: float) -> int:
+    """About as many rounds as pass before one is not certain, at most half of the lead."""
+    x = max(math.log(2.0), math.log(eta / max(mass, 1e-300)))
+    return int(min(0.5 * lead, (x - math.log(max(x, 1.0))) / eta))
 
 
 @njit(cache=True)
@@ -48,24 +57,25 @@ def decreasing_hedge(env: Any, rng: np.random.Generator, trace: Any, T: int) -> 
     log_K = math.log(K)
     G = np.zeros(K)
     weight = np.empty(K)
-    t, share = 0, 0.0  # rounds played; the leader's share when it was last computed
+    t, mass = 0, math.inf  # rounds played; of the other actions, when it was last computed
     while t < T:
         J = 0
         for j in range(1, K):
             if G[j] > G[J]:
                 J = j
-        n, W = 0, 1.0
-        if share > 1.0 - LITTLE:
+        n, before, behind = 0, 1.0, 1.0
+        if mass < LITTLE:
             lead = math.inf
             for j in range(K):
                 if j != J:
                     lead = min(lead, G[J] - G[j])
-            n = min(T - t - 1, int(0.5 * lead))
+            n = look_ahead(lead, mass, 2.0 * math.sqrt(log_K / (t + 1)))
             if n > 0:
-                W = SLACK + others(G, J, n, 2.0 * math.sqrt(log_K / (t + n)))
+                before, behind = others(G, J, n, 2.0 * math.sqrt(log_K / (t + n)))
+        end = min(n, T - t - 1)
         u = rng.random()
         played = 0
-        while played < n and W <= u < 1.0 - W:
+        while played < end and before <= u < 1.0 - behind:
             played += 1
             u = rng.random()
         if played > 0:
@@ -78,7 +88,7 @@ def decreasing_hedge(env: Any, rng: np.random.Generator, trace: Any, T: int) -> 
         for j in range(K):
             weight[j] = math.exp(eta * (G[j] - highest))
             total += weight[j]
-        share = 1.0 / total
+        mass = total - 1.0
         threshold = u * total
         J, cumulative = 0, weight[0]
         while cumulative <= threshold and J < K - 1:

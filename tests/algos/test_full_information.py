@@ -330,6 +330,19 @@ def test_gaps_that_cannot_double(specification: dict[str, Any], says: str) -> No
         resolve_instance({"name": "doubling_gap", **specification})
 
 
+@pytest.mark.parametrize("name", [FTL, HEDGE, FTNL, RNM])
+def test_the_horizon_leaves_no_mark_on_earlier_rounds(name: str) -> None:
+    """Looking ahead must not go by T: curves to many T are the starts of one long curve."""
+    instance = {"name": "bernoulli", "means": [0.6, 0.5, 0.3]}
+    horizons = [*range(50, 4_000, 401), 4_000]
+    long = simulate(
+        name, instance, epsilon=1.0, T=5_000, replicates=200, checkpoints=horizons
+    ).regret
+    for i, T in enumerate(horizons):
+        short = simulate(name, instance, epsilon=1.0, T=T, replicates=200, checkpoints=[T])
+        assert np.array_equal(short.regret[:, 0], long[:, i])
+
+
 def test_one_round_is_enough() -> None:
     for name in (FTL, HEDGE, FTNL, RNM):
         assert simulate(name, "azize_fig3", epsilon=1.0, T=1).pulls.sum() == 1
