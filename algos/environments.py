@@ -1,10 +1,12 @@
-"""Environments of the `bandit` family, as the compiled kernels see them.
+"""Environments of the `bandit` and `full_information` families, as the compiled kernels see them.
 
-An environment is a NamedTuple of arrays. Two functions make its protocol, and Numba picks
+An environment is a NamedTuple of arrays. A few functions make its protocol, and Numba picks
 their implementation by the tuple's type when a kernel is compiled, so the seam costs nothing:
 
 - `pull(env, rng, arm, t, n, step)` plays `arm` in the `n` rounds t, t + step, t + 2 step, …
   and returns the sum of the rewards;
+- `observe(env, rng, t, n, out)` adds the sum of the rewards of every arm in the `n` rounds
+  t … t + n - 1 to `out` (K,), arms in ascending order;
 - `block_regret(env, arm, n)` is the pseudo-regret of `n` plays of `arm`.
 
 Rewards lie in [0, 1]. Rounds are 1-based int64, arms 0-based. A new environment registers its
@@ -70,6 +72,11 @@ def pull(env: Any, rng: np.random.Generator, arm: int, t: int, n: int, step: int
     raise TypeError("pull is resolved by Numba inside a compiled kernel")
 
 
+def observe(env: Any, rng: np.random.Generator, t: int, n: int, out: np.ndarray) -> None:
+    """Add the rewards of all arms in rounds t … t + n - 1 to `out` (compiled code only)."""
+    raise TypeError("observe is resolved by Numba inside a compiled kernel")
+
+
 def block_regret(env: Any, arm: int, n: int) -> float:
     """Pseudo-regret of `n` plays of `arm` (compiled code only)."""
     raise TypeError("block_regret is resolved by Numba inside a compiled kernel")
@@ -95,6 +102,18 @@ def _block_regret(env: Any, arm: Any, n: Any) -> Any:
     if not is_a(env, *ARMS):
         return None
     return lambda env, arm, n: env.gaps[arm] * n
+
+
+@implements(observe)
+def _observe(env: Any, rng: Any, t: Any, n: Any, out: Any) -> Any:
+    if not is_a(env, *ARMS):
+        return None
+
+    def observe_all(env: Any, rng: Any, t: Any, n: Any, out: Any) -> None:
+        for arm in range(out.size):  # rewards of distinct arms are independent
+            out[arm] += pull(env, rng, arm, t, n)
+
+    return observe_all
 
 
 @implements(pull)

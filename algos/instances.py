@@ -11,6 +11,7 @@ gives the explicit definition, so a named instance and its explicit means are th
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -74,7 +75,7 @@ class Kind:
     depth: Mapping[str, int]
     resolve: Callable[[Mapping[str, Any], int | None], dict[str, Any]]
     build: Callable[[Mapping[str, Any]], Any] | None = None
-    families: tuple[str, ...] = ("bandit",)
+    families: tuple[str, ...] = ("bandit", "full_information")
     draw_cost: float = 0.0
     takes_K: bool = False
     optional: tuple[str, ...] = ()
@@ -169,6 +170,20 @@ def _linear(parameters: Mapping[str, Any], K: int | None) -> dict[str, Any]:
     return {"name": "bernoulli", "means": means}
 
 
+def _doubling_gap(parameters: Mapping[str, Any], K: int | None) -> dict[str, Any]:
+    """Δ_j = gap · 2^(j-2) for j = 2 … K, as hu2024 §7 has it: no gap is cut off at `best`."""
+    best, gap = (_number(key, parameters[key]) for key in ("best", "gap"))
+    assert K is not None
+    if gap < 1e-9:
+        raise InputError("gap", gap, f"a number in [1e-9, best = {best:g}]")
+    if K > 32 or math.ldexp(gap, K - 2) > best:
+        raise InputError("gap", gap, f"gap · 2^(K-2) ≤ best = {best:g} (here K = {K})")
+    return {
+        "name": "bernoulli",
+        "means": [best] + [_clean(best - math.ldexp(gap, j)) for j in range(K - 1)],
+    }
+
+
 def _clean(mean: float) -> float:
     """Without the last digits' rounding, so that 0.5 - 0.1 is the same instance as 0.4."""
     return round(mean, 12) + 0.0
@@ -231,6 +246,9 @@ KINDS: dict[str, Kind] = {
     "uniform": Kind({"low": 1, "high": 1}, _uniform, _build_uniform, draw_cost=3.0),
     "reward_table": Kind({"rewards": 2}, _table, _build_table, draw_cost=1.0),
     "equal_gap": Kind({"gap": 0, "best": 0, "K": 0}, _equal_gap, takes_K=True, optional=("K",)),
+    "doubling_gap": Kind(
+        {"gap": 0, "best": 0, "K": 0}, _doubling_gap, takes_K=True, optional=("K",)
+    ),
     "linear": Kind({"low": 0, "high": 0, "K": 0}, _linear, takes_K=True, optional=("K",)),
 }
 

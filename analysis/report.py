@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from matplotlib.figure import Figure
 
-from analysis import figures, looks, tables
+from analysis import figures, growth, looks, tables
 from analysis.curves import cells, series_key
 from analysis.errors import AnalysisError, one_line
 from analysis.files import write_file
@@ -157,7 +158,8 @@ def _draw(
     paths: list[Path] = []
     taken: set[str] = set()
     with matplotlib.rc_context(looks.STYLE):
-        for kind, place, figure in figures.draw(labelled, fits, by_cell):
+        drawn = chain(figures.draw(labelled, fits, by_cell), growth.draw(labelled, by_cell))
+        for kind, place, figure in drawn:
             stem = _slug(f"{kind}-{place}")
             name = stem
             while name in taken:

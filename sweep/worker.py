@@ -14,6 +14,7 @@ import pyarrow as pa
 from filelock import FileLock
 
 from algos import kernel_cache
+from algos.families import FAMILIES
 from algos.simulate import Work
 from sweep.plan import Unit
 from sweep.rows import simulate_unit
@@ -85,6 +86,7 @@ def warm(needed: Sequence[Work], first: int = 0) -> None:
 
 
 def _shortest(work: Work) -> None:
-    T = np.array([work.instance.K], np.int64)
+    least = FAMILIES[work.algorithm.family].least_T(work.instance)
+    T = np.array([least], np.int64)
     short = Work(work.algorithm, work.instance, work.epsilon, int(T[0]), work.parameters)
     short.play(0, [0], T, T)

@@ -7,13 +7,18 @@ import pytest
 from numba import njit
 from scipy import stats
 
-from algos.environments import block_regret, number_of_arms, pull
+from algos.environments import block_regret, number_of_arms, observe, pull
 from algos.instances import resolve
 
 
 @njit
 def block(env, rng, arm, t, n, step):
     return pull(env, rng, arm, t, n, step)
+
+
+@njit
+def observed(env, rng, t, n, out):
+    observe(env, rng, t, n, out)
 
 
 @njit
@@ -92,6 +97,25 @@ def test_a_table_sums_its_column():
     assert block(env, rng, 1, 5, 7, 1) == pytest.approx(rewards[4:11, 1].sum(), rel=1e-14)
     assert block(env, rng, 2, 4, 6, 5) == pytest.approx(rewards[3:29:5, 2].sum(), rel=1e-14)
     assert rng.bit_generator.state == before  # nothing is drawn
+
+
+@pytest.mark.parametrize("specification", SPECIFICATIONS, ids=lambda s: s["name"])
+def test_all_arms_are_observed_as_if_each_was_pulled(specification):
+    env = resolve(specification).environment
+    rng, same = (np.random.default_rng(4) for _ in range(2))
+    for n in (1, 2, 50):
+        out = np.array([10.0, 20.0])
+        observed(env, rng, 1, n, out)
+        one_by_one = [block(env, same, arm, 1, n, 1) for arm in (0, 1)]
+        assert out.tolist() == [10.0 + one_by_one[0], 20.0 + one_by_one[1]]
+
+
+def test_a_table_is_observed_row_by_row():
+    rewards = np.random.default_rng(0).random((40, 3))
+    env = resolve({"name": "reward_table", "rewards": rewards.tolist()}).environment
+    out = np.ones(3)
+    observed(env, np.random.default_rng(1), 5, 7, out)
+    np.testing.assert_allclose(out, 1.0 + rewards[4:11].sum(axis=0), rtol=1e-14)
 
 
 @pytest.mark.parametrize("specification", SPECIFICATIONS, ids=lambda s: s["name"])

@@ -23,7 +23,7 @@ BASE = ("grid.algorithm=[adap_ucb,dp_se,ucb1]", "grid.instance=[azize_fig3]",
         "grid.epsilon=[0.1,1,10]", "grid.T=[1e3,1e4,1e5]", "grid.replicates=20")  # fmt: skip
 
 
-@pytest.mark.parametrize("grid", ["quickstart", "eps_transition", "logt_slope", "baselines"])
+@pytest.mark.parametrize("grid", ["quickstart", "eps_transition", "logt_slope", "baselines", "full_information"])
 def test_shipped_grids_plan(grid):
     plan, checked = planned(f"+grid={grid}")
     assert plan.cells and checked.grid["question"]
@@ -109,6 +109,22 @@ def test_generators_take_K_from_the_axis():
     assert sorted(cell.work.instance.K for cell in plan.cells.values()) == [2, 5, 10]
 
 
+def test_one_grid_for_two_families():
+    """Instances of arms serve both; K enters where the instance leaves it open."""
+    plan, _ = planned(
+        "grid.algorithm=[ucb1,rnm_ftnl,ftl]", "grid.T=[1000,2000]", "grid.K=[4,8]",
+        "grid.epsilon=[0.1,1]",
+        "grid.instance=[sajed_c1,{name:equal_gap,gap:0.1,best:0.5},"
+        "{name:doubling_gap,gap:0.01,best:1,K:[4,6]}]",
+    )  # fmt: skip
+    cells = [planning.describe(cell) for cell in plan.cells.values()]
+    found = {(cell["family"], cell["algorithm"], cell["K"]) for cell in cells}
+    assert found == {(family, name, K) for K in (4, 5, 6, 8) for family, name in (
+        ("bandit", "ucb1"), ("full_information", "ftl"), ("full_information", "rnm_ftnl"))}  # fmt: skip
+    assert len(cells) == 2 * 5 * (1 + 1 + 2) and not plan.dropped
+    assert {unit.horizons for unit in planning.units(plan, {})} == {(1000, 2000)}
+
+
 def test_sampled_arms_cost_their_draws():
     seconds = []
     for instance in ("{name:bernoulli,means:[0.5,0.4]}", "{name:beta,a:[1,1],b:[1,2]}"):
@@ -122,6 +138,7 @@ def test_sampled_arms_cost_their_draws():
     ("override", "says"),
     [
         ("grid.T=[4]", "K = 5"),
+        ("grid.instance=[{name:doubling_gap,gap:0.1,best:0.5,K:5}]", "best = 0.5"),
         ("grid.T=null", "grid.T"),
         ("grid.epsilon=null", "grid.epsilon"),
         ("grid.algorithm=[ucb1]", "no algorithm in the grid uses ε"),

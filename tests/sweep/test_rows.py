@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -60,6 +62,37 @@ def test_rows_are_what_simulate_returns(whole):
             assert sum(row["pulls"]) == row["T"] == cell.T
             assert row["instance"] == "azize_fig3" and row["K"] == 5 and row["N"] is None
             assert (row["epsilon"] is None) == (row["algorithm"] == "ucb1")
+
+
+def test_a_family_with_fewer_rounds_than_arms():
+    """Full information: rows equal `simulate`, and T may be less than K, also while warming."""
+    overrides = (
+        "grid.algorithm=[rnm_ftnl,{name:ftnl,noise:[1,2]},decreasing_hedge]",
+        "grid.instance=[{name:equal_gap,gap:0.1,best:0.5},{name:doubling_gap,gap:0.1,best:0.5,K:3},"
+        "{name:reward_table,rewards:[[0,1,0,1],[1,0,0,0],[0,0,0,1]]}]",
+        "grid.K=[5,2]", "grid.epsilon=[0.5,inf]", "grid.T=[1,2,3]", "grid.replicates=4",
+    )  # fmt: skip
+    plan, _ = planned(*overrides)
+    per_algorithm = {"rnm_ftnl": 2, "ftnl": 4, "decreasing_hedge": 1}
+    assert len(plan.cells) == 4 * 3 * sum(per_algorithm.values())
+    units = planning.units(plan, {}, block=3)
+    assert len(units) == 4 * 2 * sum(per_algorithm.values())  # all are anytime
+    warm(kernels(units))
+    outcomes = play_units(enumerate(units))
+    assert all(isinstance(outcome, Done) for outcome in outcomes)
+    table = pa.concat_tables([outcome.table for outcome in outcomes]).sort_by(ORDER)
+    assert table.num_rows == 4 * len(plan.cells)
+    for cell in plan.cells.values():
+        rows = table.filter(pa.compute.equal(table["cell"], cell.id)).to_pylist()
+        work = cell.work
+        direct = simulate(
+            work.algorithm.name, json.loads(work.instance.definition), epsilon=work.epsilon,
+            T=cell.T, replicates=4, **work.parameters,
+        )  # fmt: skip
+        for row, regret, pulls in zip(rows, direct.regret, direct.pulls, strict=True):
+            assert row["regret"] == regret.tolist() and row["pulls"] == pulls.tolist()
+            assert sum(row["pulls"]) == cell.T and row["K"] == cell.work.instance.K
+            assert row["family"] == "full_information" and row["N"] is None
 
 
 def test_a_kernel_that_raises_fails_its_unit_only():
