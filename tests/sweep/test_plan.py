@@ -23,7 +23,9 @@ BASE = ("grid.algorithm=[adap_ucb,dp_se,ucb1]", "grid.instance=[azize_fig3]",
         "grid.epsilon=[0.1,1,10]", "grid.T=[1e3,1e4,1e5]", "grid.replicates=20")  # fmt: skip
 
 
-@pytest.mark.parametrize("grid", ["quickstart", "eps_transition", "logt_slope", "baselines", "full_information"])
+@pytest.mark.parametrize(
+    "grid", ["quickstart", "eps_transition", "logt_slope", "baselines", "full_information"]
+)
 def test_shipped_grids_plan(grid):
     plan, checked = planned(f"+grid={grid}")
     assert plan.cells and checked.grid["question"]
@@ -119,8 +121,8 @@ def test_one_grid_for_two_families():
     )  # fmt: skip
     cells = [planning.describe(cell) for cell in plan.cells.values()]
     found = {(cell["family"], cell["algorithm"], cell["K"]) for cell in cells}
-    assert found == {(family, name, K) for K in (4, 5, 6, 8) for family, name in (
-        ("bandit", "ucb1"), ("full_information", "ftl"), ("full_information", "rnm_ftnl"))}  # fmt: skip
+    members = [("bandit", "ucb1"), ("full_information", "ftl"), ("full_information", "rnm_ftnl")]
+    assert found == {(*member, K) for K in (4, 5, 6, 8) for member in members}
     assert len(cells) == 2 * 5 * (1 + 1 + 2) and not plan.dropped
     assert {unit.horizons for unit in planning.units(plan, {})} == {(1000, 2000)}
 
