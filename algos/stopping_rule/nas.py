@@ -37,9 +37,7 @@ def barrier(t: int, log: float, R: float, alpha: float) -> float:
 
 
 @njit(cache=True)
-def nas(
-    env: Any, rng: np.random.Generator, trace: Any, T: int, alpha: float, beta: float
-) -> None:
+def nas(env: Any, rng: np.random.Generator, trace: Any, T: int, alpha: float, beta: float) -> None:
     """Halt with relative error `alpha`, except with probability `beta`."""
     R = env.R
     S, t = 0.0, 0

@@ -146,9 +146,7 @@ def _build_sample_table(parsed: Mapping[str, Any]) -> SampleTable:
 
 register_kind(
     "two_point",
-    Kind(
-        {"mu": 0, "R": 0}, _two_point, _build_two_point, families=FAMILIES, optional=("R",)
-    ),
+    Kind({"mu": 0, "R": 0}, _two_point, _build_two_point, families=FAMILIES, optional=("R",)),
 )
 register_kind(
     "bounded_uniform",

@@ -190,14 +190,15 @@ def test_the_registry_says_what_a_reader_needs(entry):
     assert 0 < costs[0] < costs[1]
     if entry.skips_ahead:
         assert costs[1] < 10 * costs[0]
+    played = specimen(entry)
     for parameter in entry.parameters:
         assert parameter.meaning
         with pytest.raises(InputError, match=parameter.name):
-            simulate(entry.name, specimen(entry), epsilon=1.0, T=50, **{parameter.name: float("nan")})
+            simulate(entry.name, played, epsilon=1.0, T=50, **{parameter.name: float("nan")})
         with pytest.raises(InputError, match=parameter.name):
-            simulate(entry.name, specimen(entry), epsilon=1.0, T=50, **{parameter.name: "wide"})
+            simulate(entry.name, played, epsilon=1.0, T=50, **{parameter.name: "wide"})
         with pytest.raises(InputError, match=parameter.name):
-            simulate(entry.name, specimen(entry), epsilon=1.0, T=50, **{parameter.name: -1.0})
+            simulate(entry.name, played, epsilon=1.0, T=50, **{parameter.name: -1.0})
 
 
 @pytest.mark.parametrize(
