@@ -17,7 +17,7 @@ from scipy import stats
 from analysis.curves import DRAWS, SERIES_KEYS, generator, interval
 from analysis.tables import bracket, estimate, number, with_labels
 
-INFO = ["cell", *SERIES_KEYS, "epsilon", "uses_epsilon", "distribution"]
+INFO = ["cell", *SERIES_KEYS, "epsilon", "uses_epsilon"]
 
 COLUMNS = [
     *INFO, "alpha", "beta", "mu", "n", "stop_time", "stop_time_low", "stop_time_high", "halted",
@@ -161,7 +161,7 @@ def headlines(table: pd.DataFrame, limit: int = 12) -> list[str]:
             line += f" at ε = {number(row.epsilon_high)}, {row.at_low} at {number(row.epsilon_low)}"
         line += f"; misses {row.misses}, β = {number(row.beta)}"
         if row.halted < 1:
-            line += f"; at least {number(row.halted)} halted"
+            line += f"; share halted down to {number(row.halted)}"
         lines.append(line)
     more = len(lines) - limit
     return lines[:limit] + ([f"… and {more} more in the tables"] if more > 0 else [])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import numpy as np
@@ -28,16 +29,27 @@ def draw(table: pd.DataFrame) -> Iterator[tuple[str, str, Figure]]:
     for drawn, (_, rows) in enumerate(places):
         if drawn == MAX_FIGURES:
             break
+        if rows["stop_time"].nunique() == 1:  # nothing halted, mostly
+            continue
         used = rows[rows["uses_epsilon"].astype(bool)]
         if np.isfinite(used["epsilon"]).any() and used["epsilon"].nunique() > 1:
             yield "samples_vs_epsilon", rows["place"].iloc[0], against_epsilon(rows)
-    for _, rows in table.groupby(["distribution", "T", "seed"], sort=False, dropna=False):
-        if (rows["mu"].abs() > 0).sum() and rows["mu"].abs().nunique() > 1:
+    streams = table.assign(stream=[_without_mean(text) for text in table["instance_definition"]])
+    for _, rows in streams.groupby(["stream", "T", "seed"], sort=False, dropna=False):
+        if rows.loc[rows["mu"] != 0, "mu"].abs().nunique() > 1:
             private = sorted(rows.loc[rows["uses_epsilon"].astype(bool), "epsilon"].unique())
             for epsilon in spread(private, MAX_EPSILONS) or [None]:
                 same = rows[(rows["epsilon"] == epsilon) | ~rows["uses_epsilon"].astype(bool)]
+                if same["stop_time"].nunique() == 1:
+                    continue
                 word = "" if epsilon is None else f"epsilon-{number(epsilon)}-"
                 yield "samples_vs_mu", f"{word}T-{number(rows['T'].iloc[0])}", against_mu(same)
+
+
+def _without_mean(definition: str) -> str:
+    """Return what streams share that differ in their mean only."""
+    parsed = json.loads(definition)
+    return json.dumps({key: value for key, value in parsed.items() if key != "mu"})
 
 
 def against_epsilon(rows: pd.DataFrame) -> Figure:
@@ -45,13 +57,16 @@ def against_epsilon(rows: pd.DataFrame) -> Figure:
     figure, ax = looks.single()
     end = looks.infinite_end(ax, rows)
     private = rows[rows["uses_epsilon"].astype(bool)]
+    ratios = []
     for i, (_, series) in enumerate(private.groupby(SERIES_KEYS, sort=False, dropna=False)):
         series = series.sort_values("epsilon")
+        ratios.append(series["stop_time"].iloc[0] / series["stop_time"].iloc[-1])
         looks.band(ax, series, "stop_time", looks.style(i), end, series["label"].iloc[0])
     looks.baselines(ax, rows, "stop_time")
     looks.log_axes(ax, "privacy budget ε (dimensionless)", "mean samples until the halt")
-    low, high = rows["stop_time"].min(), rows["stop_time"].max()
-    title = f"Samples on {rows['place'].iloc[0]}: {range_text(low, high)}"
+    low, high = (number(end) for end in (private["epsilon"].min(), private["epsilon"].max()))
+    title = f"{rows['place'].iloc[0]}: ε = {low} takes {range_text(min(ratios), max(ratios))} times"
+    title += f" the samples of ε = {high}"
     return looks.finish(figure, ax, title, _note(rows))
 
 

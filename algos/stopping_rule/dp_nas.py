@@ -76,16 +76,16 @@ def dp_nas(
     sigma, sigma3 = 12.0 * R / epsilon, 4.0 * R / epsilon  # line 1; sigma_1 = sigma_2
     B = rng.laplace(0.0, sigma)  # line 2
     S, t = 0.0, 0  # line 3
-    while t < T:  # lines 4-10
+    while t < T:  # lines 4-10; np.floor, since math.floor makes an int64 that can overflow
         G = bar(t + 1, R, sigma, sigma3, alpha, beta) + B - abs(S)
-        n = max(1.0, min(math.floor(G / (2.0 * R)), float(LONGEST)))
+        n = max(1.0, min(np.floor(G / (2.0 * R)), float(LONGEST)))
         p_bar = below(G - n * R, sigma)
         wait = math.inf  # rounds until the first candidate
         if p_bar == 1.0:
             rng.standard_exponential()
             wait = 1.0
         elif p_bar > 0.0:
-            wait = 1.0 + math.floor(rng.standard_exponential() / -math.log1p(-p_bar))
+            wait = 1.0 + np.floor(rng.standard_exponential() / -math.log1p(-p_bar))
         block = int(min(n, wait))
         if block > T - t:
             break

@@ -9,8 +9,8 @@ Samples: O((R/(α|μ|))² ln(R/(β α |μ|))).
 The test is one of |S_t| ≥ t h_t (1 + 1/α) =: b_t on the sum S_t. b_t grows with t (it is
 √(2t ln(4t²/β)) times a constant) and |S_t| by at most R a round, so after round t no test can
 fire before round t + (b_{t+1} - |S_t|)/R. The rounds up to there are one block and one test: the
-same halting round, sample for sample, at a cost of about (R/|μ|) ln t tests, not t. With mean
-0 it does not halt, and makes some α √T tests.
+same halting round, sample for sample (to the float64 resolution of S_t), at a cost of about
+(R/|μ|) ln t tests, not t. With mean 0 it does not halt, and makes some α √T tests.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from algos.checkpoints import LONGEST
 from algos.environments import pull
 from algos.registry import Algorithm, Parameter, register
 from algos.stopping_rule.trace import halt
@@ -44,7 +45,7 @@ def nas(env: Any, rng: np.random.Generator, trace: Any, T: int, alpha: float, be
     while t < T:
         s = t + 1.0  # a float: s² exceeds int64
         room = (barrier(t + 1, math.log(4.0 * s * s / beta), R, alpha) - abs(S)) / R
-        n = int(max(1.0, room - SLACK * t))
+        n = int(min(max(1.0, room - SLACK * t), float(LONGEST)))
         if n > T - t:
             break
         S += pull(env, rng, 0, t + 1, n)

@@ -78,6 +78,19 @@ def test_without_noise_dp_nas_is_nas_at_a_quarter_of_beta():
     assert any(a != b for a, b in stops)
 
 
+@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("mu", [1.0, -1.0])
+def test_constant_samples(name, mu):
+    result = simulate(name, {"name": "two_point", "mu": mu}, epsilon=inf, T=10**6, replicates=3)
+    assert result.halted.all() and (result.estimate == mu).all() and np.ptp(result.stop_time) == 0
+
+
+def test_an_impossible_accuracy_never_halts():
+    for name in RULES:
+        result = simulate(name, COIN, epsilon=1e-9, T=10**18, alpha=1e-300)
+        assert result.stop_time.tolist() == [10**18] and not result.halted[0]
+
+
 def test_skipping_rules_reach_far_horizons():
     far = simulate("dp_exp_nas", {"name": "two_point", "mu": 0.0}, epsilon=1.0, T=10**18)
     assert far.stop_time.tolist() == [10**18] and not far.halted[0]
