@@ -196,3 +196,35 @@ def test_a_planted_mistake_changes_the_law(
 ) -> None:
     runs = 2_500 if number == 7 else REFERENCE_RUNS
     assert disagreements(number, mutant(function, right, wrong, ref), runs) != []
+
+
+def vectorised_box(rng: np.random.Generator, noise: float = 1.0) -> tuple[float, float]:
+    """Algorithm 1 on a two-point stream, all rounds at once: rounds used and estimate.
+
+    μ = 0.3, α = 0.3, β = 0.05, ε = 10. It halts after some 10^4 rounds, most of them in blocks
+    whose chance of a halt lies between 1e-300 and 1e-20; `noise` scales every σ for a mistake.
+    """
+    mu, alpha, beta, epsilon, rounds = 0.3, 0.3, 0.05, 10.0, 30_000
+    t = np.arange(1, rounds + 1)
+    S = np.cumsum(np.where(rng.random(rounds) < 0.5 + mu / 2, 1.0, -1.0))
+    sigma, sigma_3 = noise * 12.0 / epsilon, noise * 4.0 / epsilon
+    h = np.sqrt(2.0 / t * np.log(16.0 * t**2.0 / beta))
+    c = sigma * np.log(4.0 / beta) + sigma * np.log(8.0 * t**2.0 / beta)
+    c += sigma_3 / alpha * np.log(4.0 / beta)
+    drawn = rng.laplace(0.0, sigma) + rng.laplace(0.0, sigma, rounds)
+    first = int(np.argmax(np.abs(S) / t >= h * (1.0 + 1.0 / alpha) + (c + drawn) / t))
+    assert first > 0
+    return float(t[first]), float((S[first] + rng.laplace(0.0, sigma_3)) / t[first])
+
+
+@pytest.mark.parametrize("noise", [1.0, 2.0])
+def test_long_blocks_have_the_law_of_the_box(noise: float) -> None:
+    """Two KS tests, each at level 1e-7: failure probability 2e-7; doubled noise is noticed."""
+    runs = [vectorised_box(np.random.default_rng([13, run]), noise) for run in range(1500)]
+    got = simulate(
+        "dp_nas", {"name": "two_point", "mu": 0.3}, epsilon=10.0, T=10**9, replicates=5000,
+        alpha=0.3, beta=0.05,
+    )  # fmt: skip
+    pairs = zip((got.stop_time, got.estimate), zip(*runs, strict=True), strict=True)
+    rejected = [stats.ks_2samp(a, b, method="asymp").pvalue < 1e-7 for a, b in pairs]
+    assert any(rejected) == (noise != 1.0)
