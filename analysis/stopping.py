@@ -140,14 +140,23 @@ def overview(table: pd.DataFrame) -> pd.DataFrame:
                 "n": int(group["n"].min()),
                 "epsilon_low": first.epsilon,
                 "epsilon_high": last.epsilon,
-                "at_low": estimate(first.stop_time, first.stop_time_low, first.stop_time_high),
-                "at_high": estimate(last.stop_time, last.stop_time_low, last.stop_time_high),
+                "at_low": _samples(first),
+                "at_high": _samples(last),
                 "misses": f"{number(share)} {bracket(low, high)}".strip(),
                 "beta": first.beta,
                 "halted": group["halted"].min(),
             }
         )
     return pd.DataFrame(rows)
+
+
+def _samples(row: Any) -> str:
+    """Return a cell's mean samples with interval, short enough for a terminal: 8.28e5."""
+    texts = []
+    for value in (row.stop_time, row.stop_time_low, row.stop_time_high):
+        mantissa, _, exponent = f"{value:.3g}".partition("e")
+        texts.append(f"{mantissa}e{int(exponent)}" if value >= 1e4 else number(value))
+    return texts[0] if texts[1] == "-" else f"{texts[0]} [{texts[1]}, {texts[2]}]"
 
 
 def headlines(table: pd.DataFrame, limit: int = 12) -> list[str]:

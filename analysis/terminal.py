@@ -88,10 +88,10 @@ def _show_rules(frame: pd.DataFrame, console: Console) -> None:
     if len(spread):
         ends = [number(spread[f"epsilon_{end}"].iloc[0]) for end in ("low", "high")]
     for title in [f"samples\nat ε={end}" for end in ends] or ["samples"]:
-        table.add_column(title, justify="right", no_wrap=True)
-    table.add_column("misses\n[95 %]", justify="right", no_wrap=True)
+        table.add_column(title, justify="right", overflow="fold")
+    table.add_column("misses\n[95 %]", justify="right", overflow="fold")
     if not complete:
-        table.add_column("halted", justify="right", no_wrap=True)
+        table.add_column("halted", justify="right", overflow="fold")
     for row in frame.itertuples(index=False):
         samples = [row.at_low if row.epsilon_low < row.epsilon_high else "", row.at_high]
         texts = [*samples[-max(len(ends), 1) :], row.misses]
