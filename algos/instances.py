@@ -69,7 +69,8 @@ class Kind:
     returns the explicit definition, whose `name` is a kind with a `build`: that makes the
     environment, a NamedTuple with a field `means`, from the parsed definition. `families` can
     play it; `draw_cost` is the nanoseconds that a round adds where a block of n plays takes n
-    draws, 0 where it takes one. A parameter in `optional` may be left out.
+    draws, 0 where it takes one. A parameter in `optional` may be left out. `rounds` says of a
+    parsed definition how many rounds it can be played, where that is limited.
     """
 
     depth: Mapping[str, int]
@@ -79,6 +80,7 @@ class Kind:
     draw_cost: float = 0.0
     takes_K: bool = False
     optional: tuple[str, ...] = ()
+    rounds: Callable[[Mapping[str, Any]], int] | None = None
 
 
 def _vector(key: str, value: object, allowed: str = "a list of numbers in [0, 1]") -> list[float]:
@@ -244,7 +246,13 @@ KINDS: dict[str, Kind] = {
     "finite_support": Kind({"values": 2, "probabilities": 2}, _finite, _build_finite),
     "beta": Kind({"a": 1, "b": 1}, _beta, _build_beta, draw_cost=60.0),
     "uniform": Kind({"low": 1, "high": 1}, _uniform, _build_uniform, draw_cost=3.0),
-    "reward_table": Kind({"rewards": 2}, _table, _build_table, draw_cost=1.0),
+    "reward_table": Kind(
+        {"rewards": 2},
+        _table,
+        _build_table,
+        draw_cost=1.0,
+        rounds=lambda parsed: len(parsed["rewards"]),
+    ),
     "equal_gap": Kind({"gap": 0, "best": 0, "K": 0}, _equal_gap, takes_K=True, optional=("K",)),
     "doubling_gap": Kind(
         {"gap": 0, "best": 0, "K": 0}, _doubling_gap, takes_K=True, optional=("K",)
@@ -338,7 +346,7 @@ def from_definition(definition: str) -> Instance:
         means=tuple(float(mean) for mean in env.means),
         families=played.families,
         draw_cost=played.draw_cost,
-        rounds=len(parsed["rewards"]) if parsed["name"] == "reward_table" else None,
+        rounds=None if played.rounds is None else played.rounds(parsed),
     )
 
 
@@ -355,9 +363,13 @@ def _label(parsed: Mapping[str, Any], definition: str) -> str:
         steps = np.diff(parsed["means"])
         if np.ptp(steps) < 1e-9:
             return f"linear(K={len(parsed['means'])}, {others[-1]:g} to {best:g})"
-    rows = [f"{value:g}" for key in parsed for value in parsed[key] if isinstance(value, float)]
-    if distribution in ("bernoulli", "beta", "uniform") and len(rows) <= 8:
-        return f"{distribution}({', '.join(rows)})"
+    if distribution in ("bernoulli", "beta", "uniform"):
+        rows = [f"{value:g}" for key in parsed if key != "name" for value in parsed[key]]
+        if len(rows) <= 8:
+            return f"{distribution}({', '.join(rows)})"
+    numbers = [key for key in KINDS[distribution].depth if isinstance(parsed.get(key), int | float)]
+    if len(numbers) == len(parsed) - 1:
+        return f"{distribution}({', '.join(f'{key}={parsed[key]:g}' for key in numbers)})"
     return f"{distribution}[{digest(definition)[:8]}]"
 
 

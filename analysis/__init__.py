@@ -5,6 +5,7 @@
     df = analysis.load("latest", store="results")
     analysis.slopes(df)
     analysis.transitions(df)
+    analysis.stopping(df)
     analysis.write_report("latest", store="results").html
 
 Only the store is read: neither the sweep's machinery nor the algorithms are imported.
@@ -15,6 +16,7 @@ from analysis.errors import AnalysisError
 from analysis.load import load
 from analysis.report import Report, write_report
 from analysis.slopes import slopes
+from analysis.stopping import stopping
 from analysis.transitions import transitions
 
 __all__ = [
@@ -23,6 +25,7 @@ __all__ = [
     "bounds",
     "load",
     "slopes",
+    "stopping",
     "transitions",
     "write_report",
 ]

@@ -14,6 +14,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
+from analysis.load import SCALARS
+
 Floats = NDArray[np.float64]
 
 DRAWS = 400
@@ -60,9 +62,11 @@ def series_key(row: Any) -> tuple[str, ...]:
 
 
 def cells(df: pd.DataFrame) -> Iterator[Cell]:
-    """Yield the cells of a loaded sweep in order of appearance."""
-    lists = {"checkpoints", "regret", "pulls", "replicate"}
-    info_columns = [name for name in df.columns if name not in lists]
+    """Yield the cells of a loaded sweep that have regret, in order of appearance."""
+    own = {"checkpoints", "regret", "pulls", "replicate", *SCALARS}
+    info_columns = [name for name in df.columns if name not in own]
+    without = df["checkpoints"].map(len).to_numpy(int) == 0
+    df = df[~without] if without.any() else df
     groups = df.groupby("cell", sort=False).indices
     order = df["cell"].drop_duplicates()
     infos = df.loc[order.index, info_columns].to_dict("records")

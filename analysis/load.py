@@ -18,6 +18,9 @@ import pyarrow.parquet as pq
 from analysis.errors import AnalysisError, one_line
 from analysis.sweeps import describe, find_sweep, list_arrays, read_manifest
 
+SCALARS = {"stop_time": pa.int64(), "estimate": pa.float64(), "halted": pa.bool_()}
+"""Outcome columns of families whose rows carry numbers in place of curves."""
+
 ROW_SCHEMA = pa.schema(
     [
         ("cell", pa.string()),
@@ -28,6 +31,7 @@ ROW_SCHEMA = pa.schema(
         ("checkpoints", pa.list_(pa.int64())),
         ("regret", pa.list_(pa.float64())),
         ("pulls", pa.list_(pa.int64())),
+        *SCALARS.items(),
     ]
 )
 
@@ -37,9 +41,10 @@ def load(sweep: str = "latest", store: str | Path = "results") -> pd.DataFrame:
 
     Columns: the manifest's (the swept values and the algorithm's metadata), `replicate`, and as
     numpy arrays `checkpoints` (rounds, shape (m,)), `regret` (cumulative, shape (m,)) and
-    `pulls` (None where the family records none). Replicates beyond those the sweep asked for
-    and duplicated rows are left out. An anytime cell without rows of its own is cut from a
-    longer run of the same stream, seed and replicate, whose beginning it is.
+    `pulls` (None where the family records none). In a sweep with stopping rules also their
+    `stop_time`, `estimate` and `halted`; the arrays of such rows have length 0. Replicates beyond
+    those the sweep asked for and duplicated rows are left out. An anytime cell without rows of its
+    own is cut from a longer run of the same stream, seed and replicate, whose beginning it is.
 
     `df.attrs["sweep"]` is a dict: id, path, store, question, window, command, cells (number in
     the manifest), wanted and found (numbers of rows).
@@ -66,6 +71,9 @@ def load(sweep: str = "latest", store: str | Path = "results") -> pd.DataFrame:
     df = manifest.take(rows["position"].to_numpy()).reset_index(drop=True)
     for name in ("replicate", "checkpoints", "regret", "pulls"):
         df[name] = rows[name].to_numpy()
+    for name in SCALARS:
+        if rows[name].notna().any():
+            df[name] = rows[name].to_numpy()
     df.attrs["sweep"] = describe(folder) | {
         "cells": len(manifest),
         "wanted": total,
@@ -112,7 +120,7 @@ def _scan(files: list[str], wanted: pc.Expression) -> pd.DataFrame:
         for names, condition in ((whole, None), (parts, wanted))
         if names
     )
-    frame = table.select(["cell", "stream", "seed", "replicate", "T"]).to_pandas()
+    frame = table.select(["cell", "stream", "seed", "replicate", "T", *SCALARS]).to_pandas()
     for name in ("checkpoints", "regret", "pulls"):
         frame[name] = list_arrays(table.column(name))
     return frame
@@ -122,7 +130,8 @@ def _cut_longer_runs(files: list[str], manifest: pd.DataFrame, own: pd.DataFrame
     """Return rows for anytime cells with missing replicates, cut from longer runs.
 
     For an anytime algorithm the curve to T is the start of every longer curve of the same
-    stream, seed and replicate. The pulls of a cut row are None: they were counted at the end.
+    stream, seed and replicate. The pulls of a cut row are None: they were counted at the end. A
+    stopping rule that halted later than at T has not halted at T.
     """
     have = own[["cell", "replicate"]].drop_duplicates()
     counts = have.groupby("cell").size().reindex(manifest["cell"], fill_value=0).to_numpy()
@@ -137,12 +146,17 @@ def _cut_longer_runs(files: list[str], manifest: pd.DataFrame, own: pd.DataFrame
     pairs = longer.merge(short[["stream", "seed", "cell", "T"]], on=["stream", "seed"])
     keep = []
     for row in pairs.itertuples(index=False):
+        if row.T_x <= row.T_y:
+            continue
         end = np.searchsorted(row.checkpoints, row.T_y)
-        if row.T_x > row.T_y and row.checkpoints[end] == row.T_y:
-            keep.append(
-                (row.cell_y, row.stream, row.seed, row.replicate, row.T_y,
-                 row.checkpoints[: end + 1], row.regret[: end + 1], None)
-            )  # fmt: skip
+        cut = (row.cell_y, row.stream, row.seed, row.replicate, row.T_y,
+               row.checkpoints[: end + 1], row.regret[: end + 1], None)  # fmt: skip
+        if not len(row.checkpoints):
+            halted = bool(row.halted) and row.stop_time <= row.T_y
+            estimate = row.estimate if halted else np.nan
+            keep.append((*cut, min(row.stop_time, row.T_y), estimate, halted))
+        elif row.checkpoints[end] == row.T_y:
+            keep.append((*cut, None, None, None))
     return pd.DataFrame(keep, columns=ROW_SCHEMA.names)
 
 

@@ -8,10 +8,10 @@ import io
 import json
 import platform
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib import metadata
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from matplotlib.figure import Figure
 
-from analysis import figures, growth, looks, tables
+from analysis import figures, growth, looks, stopping_figures, tables
+from analysis import stopping as rules
 from analysis.curves import cells, series_key
 from analysis.errors import AnalysisError, one_line
 from analysis.files import write_file
@@ -42,7 +43,8 @@ class Report:
     """What was written: the page, the figures, the tables behind both, the findings.
 
     html: path of report.html. figures: paths of the PNG and SVG files. tables: `summary`,
-    `slopes`, `transitions` and, where units failed, `failures`. headlines: one finding a line.
+    `slopes` and `transitions` of cells with regret, `stopping` of stopping rules and, where units
+    failed, `failures`. headlines: one finding a line.
     """
 
     html: Path
@@ -117,13 +119,21 @@ def write_report(
     if reuse and (kept := kept_report(folder, stamp)) is not None:
         return kept
     df = load(str(folder), folder.parent.parent)
-    found: dict[str, pd.DataFrame] = {"slopes": slopes(df), "transitions": transitions(df)}
-    found = {"summary": tables.summary(found["slopes"], found["transitions"])} | found
+    found: dict[str, pd.DataFrame] = {}
+    headlines: list[str] = []
+    fitted = slopes(df)
+    if len(fitted):
+        fits = transitions(df)
+        found = {"summary": tables.summary(fitted, fits), "slopes": fitted, "transitions": fits}
+        headlines = tables.headlines(found["summary"])
+    stops = rules.stopping(df)
+    if len(stops):
+        found["stopping"] = stops
+        headlines += rules.headlines(stops)
     failures = _failures(folder)
     if failures is not None:
         found["failures"] = failures
     about = df.attrs["sweep"]
-    headlines = tables.headlines(found["summary"])
     if about["found"] < about["wanted"]:
         share = f"{about['found']:,} of {about['wanted']:,} replicates"
         headlines.insert(0, f"Not complete: {share} are in the store.")
@@ -146,20 +156,11 @@ def _draw(
     folder: Path, df: pd.DataFrame, found: dict[str, pd.DataFrame]
 ) -> tuple[list[_Picture], list[Path]]:
     """Write every figure as PNG and SVG; return them for the page, and their paths."""
-    by_cell = {cell.info["cell"]: cell for cell in cells(df)}
-    labelled = tables.with_labels(found["slopes"])
-    # The fits take their labels from the slopes, so that a series has one name everywhere.
-    names = {series_key(r): (r.label, r.place) for r in labelled.itertuples(index=False)}
-    fits = found["transitions"].copy()
-    keys = [series_key(r) for r in fits.itertuples(index=False)]
-    fits["label"] = [names[key][0] for key in keys]
-    fits["place"] = [names[key][1] for key in keys]
     pictures: list[_Picture] = []
     paths: list[Path] = []
     taken: set[str] = set()
     with matplotlib.rc_context(looks.STYLE):
-        drawn = chain(figures.draw(labelled, fits, by_cell), growth.draw(labelled, by_cell))
-        for kind, place, figure in drawn:
+        for kind, place, figure in _figures(df, found):
             stem = _slug(f"{kind}-{place}")
             name = stem
             while name in taken:
@@ -171,6 +172,23 @@ def _draw(
             title = " ".join(str(figure.get_suptitle()).split())
             pictures.append(_Picture(title, name, base64.b64encode(png).decode("ascii")))
     return pictures, paths
+
+
+def _figures(df: pd.DataFrame, found: dict[str, pd.DataFrame]) -> Iterator[tuple[str, str, Figure]]:
+    """Yield (kind, place, figure) of every figure of the report."""
+    if "slopes" in found:
+        by_cell = {cell.info["cell"]: cell for cell in cells(df)}
+        labelled = tables.with_labels(found["slopes"])
+        # The fits take their labels from the slopes, so that a series has one name everywhere.
+        names = {series_key(r): (r.label, r.place) for r in labelled.itertuples(index=False)}
+        fits = found["transitions"].copy()
+        keys = [series_key(r) for r in fits.itertuples(index=False)]
+        fits["label"] = [names[key][0] for key in keys]
+        fits["place"] = [names[key][1] for key in keys]
+        yield from figures.draw(labelled, fits, by_cell)
+        yield from growth.draw(labelled, by_cell)
+    if "stopping" in found:
+        yield from stopping_figures.draw(tables.with_labels(found["stopping"]))
 
 
 def _render(figure: Figure, form: str) -> bytes:
@@ -218,18 +236,25 @@ def _page(
     config = folder / "config.yaml"
     versions = _versions()
     failures = found.get("failures", pd.DataFrame())
-    drawn = tables.largest_horizon(found["slopes"])
-    places = drawn.groupby(tables.PLACE_KEYS, dropna=False).ngroups
+    # A family without cells here has no table and no words.
+    fitted, fits = (found.get(name, pd.DataFrame()) for name in ("slopes", "transitions"))
+    stops = found.get("stopping", pd.DataFrame())
+    places = 0
+    if len(fitted):
+        drawn = tables.largest_horizon(fitted)
+        places = drawn.groupby(tables.PLACE_KEYS, dropna=False).ngroups
+    meaning = (tables.MEANING if len(fitted) else {}) | (rules.MEANING if len(stops) else {})
     return environment.get_template("report.html.j2").render(
         sweep=sweep,
         headlines=headlines,
         pictures=pictures,
         undrawn=max(0, places - figures.MAX_FIGURES_PER_KIND),
-        transitions=_strings(tables.transitions_view(found["transitions"])),
-        slopes=_strings(tables.slopes_view(found["slopes"])),
+        transitions=_strings(tables.transitions_view(fits)),
+        slopes=_strings(tables.slopes_view(fitted) if len(fitted) else fitted),
+        stopping=_strings(rules.view(stops) if len(stops) else stops),
         failures=_strings(failures.head(MAX_FAILURES)),
         failed=len(failures),
-        meaning=tables.MEANING,
+        meaning=meaning,
         config=config.read_text(encoding="utf-8") if config.is_file() else "",
         versions=versions,
         written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),

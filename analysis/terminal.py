@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
@@ -12,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from analysis.report import Report
+from analysis.stopping import overview
 from analysis.tables import bracket, largest_horizon, number, range_text
 
 MAX_PLACES = 12
@@ -20,14 +22,21 @@ MAX_PLACES = 12
 
 def show(report: Report, console: Console) -> None:
     """Print a report's findings, then the path of its page."""
-    summary = report.tables["summary"]
-    shown = largest_horizon(summary)
-    places = [frame for _, frame in shown.groupby(["place", "T"], sort=False)]
-    for frame in places[:MAX_PLACES]:
-        _show_place(frame, console)
+    places: list[tuple[Callable[[pd.DataFrame, Console], None], pd.DataFrame]] = []
+    hidden = False
+    for name, shown, view in (
+        ("summary", _show_place, largest_horizon),
+        ("stopping", _show_rules, overview),
+    ):
+        if name in report.tables:
+            table = view(report.tables[name])
+            hidden |= name == "summary" and len(table) < len(report.tables[name])
+            places += [(shown, frame) for _, frame in table.groupby(["place", "T"], sort=False)]
+    for show_place, frame in places[:MAX_PLACES]:
+        show_place(frame, console)
     if len(places) > MAX_PLACES:
         console.print(f"… and {len(places) - MAX_PLACES} more instances in the report")
-    if len(shown) < len(summary):
+    if hidden:
         console.print("shorter horizons are in the report")
     if report.headlines and report.headlines[0].startswith("Not complete"):
         console.print(report.headlines[0])
@@ -66,6 +75,37 @@ def _show_place(frame: pd.DataFrame, console: Console) -> None:
         table.add_column("R(t)/ln t", overflow="fold")
     for row in frame.itertuples(index=False):
         table.add_row(*map(Text, _cells(row, bool(len(spread)), has_transition)))
+    console.print(table)
+    console.print()
+
+
+def _show_rules(frame: pd.DataFrame, console: Console) -> None:
+    """Print the table of one stream's stopping rules, a row per series."""
+    horizon = "" if "T = " in frame["place"].iloc[0] else f", T = {number(frame['T'].iloc[0])}"
+    title = f"{frame['place'].iloc[0]}{horizon}"
+    title += f", n = {range_text(frame['n'].min(), frame['n'].max())}"
+    title += f", β = {range_text(frame['beta'].min(), frame['beta'].max())}"
+    complete = bool((frame["halted"] == 1).all())
+    title += ", all halted" if complete else ""
+    console.print(Text(title, style="bold"), soft_wrap=True)
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("", no_wrap=True)
+    ends: list[str] = []
+    spread = frame[frame["epsilon_low"] < frame["epsilon_high"]]
+    if len(spread):
+        ends = [number(spread[f"epsilon_{end}"].iloc[0]) for end in ("low", "high")]
+    for title in [f"samples\nat ε={end}" for end in ends] or ["samples"]:
+        table.add_column(title, justify="right", overflow="fold")
+    table.add_column("misses\n[95 %]", justify="right", overflow="fold")
+    if not complete:
+        table.add_column("halted", justify="right", overflow="fold")
+    for row in frame.itertuples(index=False):
+        samples = [row.at_low if row.epsilon_low < row.epsilon_high else "", row.at_high]
+        texts = [*samples[-max(len(ends), 1) :], row.misses]
+        # An interval below its value: three of them side by side are too wide for a terminal.
+        texts = [text.replace(" [", "\n[") for text in texts]
+        texts += [] if complete else [number(row.halted)]
+        table.add_row(*map(Text, ["\n".join(textwrap.wrap(row.label, 22)), *texts]))
     console.print(table)
     console.print()
 

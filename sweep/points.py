@@ -2,7 +2,8 @@
 
 One run per cell while they are few (regret against t), else one per series (regret against ε),
 else none beside the sweep's own. A point is computed from a cell's replicates in their order,
-so it is the same number whenever and wherever it is computed.
+so it is the same number whenever and wherever it is computed. Cells of a family without regret
+have none of these runs; what the analysis finds in them is in the sweep's own.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from algos.families import FAMILIES
 from algos.identity import canonical, digest
 from sweep.plan import Cell, Unit, describe
 from sweep.tracking import MAX_RUNS, RunSpec
@@ -37,6 +39,11 @@ class Points:
 
     def __init__(self, cells: Mapping[str, Cell], limit: int) -> None:
         limit = min(limit, MAX_RUNS)
+        cells = {
+            key: cell
+            for key, cell in cells.items()
+            if FAMILIES[cell.work.algorithm.family].has_regret
+        }
         self.cells = cells
         self.curves = len(cells) <= limit
         self.run_of = {key: self._run(cell)[:8] for key, cell in cells.items()}
@@ -83,6 +90,8 @@ class Points:
             return
         count = unit.stop - unit.start
         for h, name in enumerate(unit.cells):
+            if name not in self.cells:
+                continue
             part = table.slice(h * count, count)
             regret = np.array(part["regret"].to_pylist()) if self.curves else _last(part["regret"])
             self._parts.setdefault(name, {})[unit.start] = regret
@@ -98,6 +107,8 @@ class Points:
     ) -> Iterator[tuple[str, list[Point]]]:
         """(run, points) of cells given as (identity, checkpoints, regret (replicates, C))."""
         for name, checkpoints, regret in rows if self.runs else ():
+            if name not in self.cells:
+                continue
             values = regret if self.curves else regret[:, -1]
             yield self.run_of[name], self._points(name, checkpoints, values)
 
