@@ -18,6 +18,7 @@ EPSILON = 0.8
 # Three instances of each family; what a run to T = 9000 does on the first depends on the draws.
 INSTANCES = {
     "bandit": (BERNOULLI, "azize_fig3", "sajed_c1"),
+    "full_information": (BERNOULLI, "azize_fig3", "sajed_c1"),
     "stopping_rule": tuple({"name": "two_point", "mu": mu} for mu in (0.9, -0.4, 0.0)),
 }
 EVERY = pytest.mark.parametrize("entry", algorithms(), ids=lambda entry: entry.name)

@@ -24,7 +24,9 @@ INSTANCES = {
         {"name": "beta", "a": [2, 1], "b": [1, 2]},
         {"name": "uniform", "low": [0.2, 0.1], "high": [0.9, 0.4]},
     ],
+    "stopping_rule": [{"name": "two_point", "mu": 0.9}, {"name": "two_point", "mu": -0.4, "R": 2}],
 }  # fmt: skip
+INSTANCES["full_information"] = INSTANCES["bandit"]
 T = 4000
 EPSILON = 0.7
 
