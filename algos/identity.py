@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from algos.registry import Algorithm
+from algos.registry import Algorithm, Value
 
 DIGITS = 32  # of each identity: 128 bits in hexadecimal
 
@@ -43,7 +43,7 @@ def digest(text: str) -> str:
 
 def stream_id(
     algorithm: Algorithm,
-    parameters: Mapping[str, float | int | None],
+    parameters: Mapping[str, Value],
     definition: str,
     epsilon: float | None,
     T: int,

@@ -23,7 +23,7 @@ from algos.errors import InputError, Words
 from algos.families import FAMILIES
 from algos.identity import canonical, cell_id
 from algos.instances import Instance
-from algos.registry import Algorithm
+from algos.registry import Algorithm, Value
 from algos.registry import algorithm as registered
 from algos.simulate import Work, check_count, check_T
 from sweep import axes
@@ -150,7 +150,7 @@ def make_plan(settings: Settings) -> Plan:
 
 def _algorithm(
     item: Mapping[str, Any], replicates: int
-) -> tuple[Algorithm, dict[str, float | int | None], int]:
+) -> tuple[Algorithm, dict[str, Value], int]:
     given = {key: value for key, value in item.items() if key not in ("name", "replicates")}
     entry = registered(item["name"])
     try:
