@@ -125,14 +125,14 @@ def compare(got: Any, expected: Trajectory) -> str:
     return ""
 
 
-def mutant(function: str, old: str, new: str) -> ModuleType:
-    """The reference module with `old` replaced by `new` in one function; `old` occurs once there.
+def mutant(function: str, old: str, new: str, module: ModuleType = bandit) -> ModuleType:
+    """A reference module with `old` replaced by `new` in one function; `old` occurs once there.
 
     Raises AssertionError when it does not: the planted mistake would not be the one meant.
     """
-    original = getsource(getattr(bandit, function))
+    original = getsource(getattr(module, function))
     assert original.count(old) == 1, f"{old!r} occurs {original.count(old)} times in {function}"
-    text = getsource(bandit).replace(original, original.replace(old, new))
-    module = ModuleType(f"{function}_mutant")
-    exec(compile(text, module.__name__, "exec"), module.__dict__)
-    return module
+    text = getsource(module).replace(original, original.replace(old, new))
+    changed = ModuleType(f"{function}_mutant")
+    exec(compile(text, changed.__name__, "exec"), changed.__dict__)
+    return changed
