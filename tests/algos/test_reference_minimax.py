@@ -76,7 +76,7 @@ MISTAKES = [
     ("half the noise", ADAP_MOSS, "adap", "1.0 / (epsilon", "0.5 / (epsilon"),
     (
         "log of t_ell - 1",
-        Case("adap_moss", fractions, 0.5, {"alpha": 3.1}),
+        Case("adap_imed", fractions, 0.05, {"alpha": 1.0}),
         "adap",
         "log(t + 1)",
         "log(t)",
