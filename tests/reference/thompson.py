@@ -1,6 +1,7 @@
 """Thompson sampling and Lazy-DP-TS as hu2024 prints them; conventions as in reference.bandit.
 
-A posterior draw is one `rng.beta(a, b)` per arm and round, in index order.
+A posterior draw is one `rng.beta(a, b)` per arm and round, in index order: what the kernels
+do with draws = "all".
 """
 
 from math import log
@@ -10,7 +11,9 @@ from numpy.random import Generator
 from reference.common import Message, RewardSource, Trajectory, uniform_argmax
 
 
-def thompson_beta(reward: RewardSource, K: int, T: int, rng: Generator) -> Trajectory:
+def thompson_beta(
+    reward: RewardSource, K: int, T: int, rng: Generator, *, draws: str = "all"
+) -> Trajectory:
     """Algorithm 2: Thompson Sampling using Beta Priors."""
     actions: list[int] = []
     O = [0] * K  # 2
@@ -25,7 +28,7 @@ def thompson_beta(reward: RewardSource, K: int, T: int, rng: Generator) -> Traje
 
 
 def lazy_dp_ts(
-    reward: RewardSource, K: int, T: int, rng: Generator, *, epsilon: float
+    reward: RewardSource, K: int, T: int, rng: Generator, *, epsilon: float, draws: str = "all"
 ) -> Trajectory:
     """Algorithm 3: Lazy-DP-TS."""
     actions: list[int] = []
