@@ -24,7 +24,7 @@ BASE = ("grid.algorithm=[adap_ucb,dp_se,ucb1]", "grid.instance=[azize_fig3]",
         "grid.epsilon=[0.1,1,10]", "grid.T=[1e3,1e4,1e5]", "grid.replicates=20")  # fmt: skip
 
 
-@pytest.mark.parametrize("grid", ["quickstart", "eps_transition", "logt_slope", "baselines"])
+@pytest.mark.parametrize("grid", ["quickstart", "eps_transition", "logt_slope", "baselines", "thompson"])
 def test_shipped_grids_plan(grid):
     plan, checked = planned(f"+grid={grid}")
     assert plan.cells and checked.grid["question"]
