@@ -17,8 +17,8 @@ from reference.distribution import disagreements, kernel_sample, reference_sampl
 from algos import algorithm, simulate
 from algos.bandit.dp_ucb import BOUNDS, BUDGETS, noise_bound
 
-TABLES = 6
-SHORT = {"T": (400, 700), "K": (2, 6)}
+TABLES = 4
+SHORT = {"T": (300, 500), "K": (2, 6)}
 
 CASES = [
     *(
@@ -38,7 +38,7 @@ CASES = [
 LONG = [
     # The plain tree is tiled anew and its rewards are summed anew every round: fewer rounds.
     Case("dp_ucb", fractions, 500.0, T=(6_000, 6_000), K=(3, 3)),
-    Case("naive_dp_ucb", fractions, 1e6, T=(40_000, 40_000), K=(3, 3)),
+    Case("naive_dp_ucb", fractions, 1e6, T=(20_000, 20_000), K=(3, 3)),
 ]
 
 
@@ -75,7 +75,7 @@ def test_split_is_per_arm_at_a_kth_of_epsilon() -> None:
     entry = algorithm("dp_ucb")
     assert entry.arguments(9, 1.0, entry.check_parameters({})) == (9, 1.0, 0, 0, 0.1)
     mean = [
-        simulate("dp_ucb", means, T=20_000, replicates=20, **choice).regret[:, -1].mean()
+        simulate("dp_ucb", means, T=5_000, replicates=20, **choice).regret[:, -1].mean()
         for choice in choices
     ]
     assert mean[0] == pytest.approx(mean[1], rel=0.05)

@@ -4,7 +4,7 @@ An arg max or arg min that stays tied while no index changes keeps its arm witho
 """
 
 from collections.abc import Callable
-from math import inf, log, sqrt
+from math import inf, log, log1p, sqrt
 
 from numpy.random import Generator
 
@@ -12,16 +12,17 @@ from reference.common import Message, RewardSource, Trajectory, uniform_argmax
 
 
 def kl(p: float, q: float) -> float:
-    """d(p, q) of Bernoulli(p) from Bernoulli(q), 0 log 0 = 0."""
-    if p == q:
-        return 0.0
-    if (q <= 0.0 < p) or (q >= 1.0 > p):
-        return inf
+    """d(p, q) of Bernoulli(p) from Bernoulli(q) for q >= p, 0 log 0 = 0.
+
+    Written in q - p: with rewards that are bits, indices are often equal but for their rounding
+    (6 d(1/3, 2/3) + ln 6 = ln 24), so the same form has to be rounded here as in the kernel.
+    """
+    if q >= 1.0:
+        return inf if p < 1.0 else 0.0
     divergence = 0.0
     if p > 0.0:
-        divergence += p * log(p / q)
-    if p < 1.0:
-        divergence += (1.0 - p) * log((1.0 - p) / (1.0 - q))
+        divergence -= p * log1p((q - p) / p)
+    divergence -= (1.0 - p) * log1p(-(q - p) / (1.0 - p))
     return divergence
 
 
