@@ -31,6 +31,12 @@ def argmax(index: np.ndarray, rng: np.random.Generator) -> int:
 
 
 @njit(cache=True)
+def argmin(index: np.ndarray, rng: np.random.Generator) -> int:
+    """Position of the smallest of `index` (K,); ties as in `argmax`."""
+    return argmax(-index, rng)
+
+
+@njit(cache=True)
 def draw_order(rank: np.ndarray, rng: np.random.Generator) -> None:
     """Fill `rank` (K,) int64 with the arms' places in a uniform order (Fisher–Yates)."""
     K = rank.size

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from algos.registry import Algorithm
+from algos.registry import Algorithm, Value
 
 DIGITS = 32  # of each identity: 128 bits in hexadecimal
 
@@ -49,7 +49,7 @@ def _parameters(items: tuple[tuple[str, float | int | None], ...]) -> str:
 
 def stream_id(
     algorithm: Algorithm,
-    parameters: Mapping[str, float | int | None],
+    parameters: Mapping[str, Value],
     definition: str,
     epsilon: float | None,
     T: int,

@@ -20,16 +20,21 @@ from algos.errors import InputError, unknown_name
 SMALLEST_EPSILON = 1e-100  # below, 1/ε and what is added to it leave float64
 GUARANTEES = ("none", "ε-DP", "ε-LDP", "(ε, δ)-DP")
 
+# A parameter's value: a number, a word of its `choices`, or None where it follows from T.
+Value = float | int | str | None
+
 
 @dataclass(frozen=True)
 class Parameter:
     """A number an algorithm takes beside ε and T, with the paper's default and its range.
 
     A `default` of None stands for a value derived from T by `derive`, shown as `derived`.
+    With `choices` the value is one of these words; kernels get its place among them, an int,
+    everything else the word.
     """
 
     name: str
-    default: float | int | None
+    default: Value
     meaning: str = ""
     low: float = -math.inf
     high: float = math.inf
@@ -38,22 +43,29 @@ class Parameter:
     integer: bool = False
     derive: Callable[[int], float] | None = None
     derived: str = ""
+    choices: tuple[str, ...] = ()
 
     @property
     def range(self) -> str:
         """The allowed values in words."""
+        if self.choices:
+            return f"one of {', '.join(self.choices)}"
         low = f"{'(' if self.low_open or math.isinf(self.low) else '['}{self.low:g}"
         high = f"{self.high:g}{')' if self.high_open or math.isinf(self.high) else ']'}"
         kind = "an integer" if self.integer else "a number"
         unset = f", or null for {self.derived}" if self.derive else ""
         return f"{kind} in {low}, {high}{unset}"
 
-    def check(self, value: object) -> float | int | None:
+    def check(self, value: object) -> Value:
         """`value` in this parameter's type.
 
         Raises:
-            InputError: the value is no number or lies outside the range.
+            InputError: the value is no number, lies outside the range or is none of the choices.
         """
+        if self.choices:
+            if not isinstance(value, str) or value not in self.choices:
+                raise unknown_name(self.name, value, self.choices)
+            return value
         if value is None and self.derive is not None:
             return None
         if not is_number(value):
@@ -103,7 +115,7 @@ class Algorithm:
         # By name: a pickled kernel would be compiled anew, past the cache, where it arrives.
         return algorithm, (self.name,)
 
-    def check_parameters(self, given: Mapping[str, Any]) -> dict[str, float | int | None]:
+    def check_parameters(self, given: Mapping[str, Any]) -> dict[str, Value]:
         """All parameters by name: the given ones checked, the others at their defaults.
 
         Raises:
@@ -132,7 +144,7 @@ class Algorithm:
         return float(epsilon)
 
     def arguments(
-        self, T: int, epsilon: float | None, parameters: Mapping[str, float | int | None]
+        self, T: int, epsilon: float | None, parameters: Mapping[str, Value]
     ) -> tuple[float | int, ...]:
         """What the kernel takes after (env, rng, trace): T, ε if used, the parameters."""
         values: list[float | int] = [T]
@@ -144,7 +156,7 @@ class Algorithm:
             if value is None:
                 assert p.derive is not None
                 value = p.derive(T)
-            values.append(value)
+            values.append(p.choices.index(value) if isinstance(value, str) else value)
         return tuple(values)
 
 

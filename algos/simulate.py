@@ -15,7 +15,7 @@ from algos.errors import InputError
 from algos.families import FAMILIES, Outcome
 from algos.identity import generator, stream_id
 from algos.instances import Instance, resolve
-from algos.registry import Algorithm
+from algos.registry import Algorithm, Value
 from algos.registry import algorithm as registered
 from algos.traces import ActionTrace
 
@@ -30,7 +30,7 @@ class Work:
     instance: Instance
     epsilon: float | None
     T: int
-    parameters: Mapping[str, float | int | None]
+    parameters: Mapping[str, Value]
     stream: str = field(init=False)
 
     def __post_init__(self) -> None:

@@ -24,7 +24,7 @@ from algos.errors import InputError, Words
 from algos.families import FAMILIES
 from algos.identity import canonical, cell_id
 from algos.instances import Instance
-from algos.registry import Algorithm
+from algos.registry import Algorithm, Value
 from algos.registry import algorithm as registered
 from algos.simulate import MOST_REPLICATES, Work, check_T
 from sweep import axes
@@ -149,9 +149,7 @@ def make_plan(settings: Settings) -> Plan:
     return Plan(cells, dropped, combinations)
 
 
-def _algorithm(
-    item: Mapping[str, Any], replicates: int
-) -> tuple[Algorithm, dict[str, float | int | None], int]:
+def _algorithm(item: Mapping[str, Any], replicates: int) -> tuple[Algorithm, dict[str, Value], int]:
     given = {key: value for key, value in item.items() if key not in ("name", "replicates")}
     entry = registered(item["name"])
     try:

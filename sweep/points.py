@@ -24,7 +24,11 @@ Point = dict[str, Any]
 
 def series_name(cell: Cell) -> str:
     """The cells that differ from `cell` in ε only share this name."""
-    parts = ", ".join(f"{key}={value:g}" for key, value in cell.work.parameters.items() if value)
+    parts = ", ".join(
+        f"{key}={value if isinstance(value, str) else format(value, 'g')}"
+        for key, value in cell.work.parameters.items()
+        if value
+    )
     algorithm = cell.work.algorithm.name + (f"({parts})" if parts else "")
     return f"{algorithm} on {cell.work.instance.label}, T={cell.T:.4g}"
 

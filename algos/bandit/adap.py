@@ -1,8 +1,13 @@
-"""AdaP-UCB and AdaP-KLUCB: adaptive episodes, forgetting, one noisy mean per episode.
+"""AdaP: adaptive episodes, forgetting, one noisy mean per episode, for any index.
 
-Source: azize2022, Algorithm 1 with the indices of equations (7) and (8), α = 3.1.
-Guarantee: ε-DP (Theorem 6). Regret: Theorem 7, O(Σ_a α ln T / min{Δ_a, ε}) for AdaP-UCB;
-Theorem 8, O(Σ_a Δ_a ln T / min{d_inf, ε Δ_a}) for AdaP-KLUCB on Bernoulli arms.
+Source: azize2022, Algorithm 1 with the indices of equations (7) and (8), α = 3.1: AdaP-UCB and
+AdaP-KLUCB. The paper names MOSS and IMED as further indices without giving their private forms;
+those here are ours: adap_moss adds equation (7)'s ε term to MOSS's index of the private mean
+(and needs T), adap_imed puts the private mean plus that term, clipped to [0, 1], in place of
+every mean of IMED's index, which is minimised.
+Guarantee: ε-DP (Theorem 6, for any index). Regret: Theorem 7, O(Σ_a α ln T / min{Δ_a, ε}) for
+AdaP-UCB; Theorem 8, O(Σ_a Δ_a ln T / min{d_inf, ε Δ_a}) for AdaP-KLUCB on Bernoulli arms; no
+theorem for the other two.
 
 Reading of the box: after the first pulls, one sample stands behind each private mean; an arm
 with N pulls is then played N more, and the episode's n = N rewards give its new mean with
@@ -11,7 +16,8 @@ samples). The logarithm uses t_ℓ, the episode's first round. An episode that T
 nothing. Only the episode's start decides, so the kernel costs O(K · episodes) = O(K² log T).
 
 Ties: private means that are clipped to 1 all have index 1 and tie. Indices below 1 are compared
-as -ln(1 - q), because many of them would round to 1 and tie by accident.
+as -ln(1 - q), because many of them would round to 1 and tie by accident. adap_imed ties arms
+that are clipped to 1 and have equally many samples.
 """
 
 from __future__ import annotations
@@ -22,7 +28,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from algos.choice import argmax
+from algos.bandit.moss import imed_index, moss_index
+from algos.choice import argmax, argmin
 from algos.dispatch import implements, is_a
 from algos.environments import number_of_arms, pull
 from algos.kl import upper_rank
@@ -42,32 +49,102 @@ class KLUCBIndex(NamedTuple):
     alpha: float
 
 
-def private_index(rule: Any, mean: float, n: int, log_t: float, epsilon: float) -> float:
-    """Optimistic index of an arm from its private `mean` of `n` samples (compiled code only)."""
-    raise TypeError("private_index is resolved by Numba inside a compiled kernel")
+class MOSSIndex(NamedTuple):
+    """MOSS's index and equation (7)'s ε term; `T` is the horizon."""
+
+    alpha: float
+    T: int
 
 
-@implements(private_index)
-def _equation_7(rule: Any, mean: Any, n: Any, log_t: Any, epsilon: Any) -> Any:
+class IMEDIndex(NamedTuple):
+    """IMED's index of the clipped optimistic means; minimised."""
+
+    alpha: float
+
+
+MINIMISED = (IMEDIndex,)
+
+
+def fill_indices(
+    rule: Any, mean: np.ndarray, n: np.ndarray, log_t: float, epsilon: float, index: np.ndarray
+) -> None:
+    """Fill `index` (K,) from the arms' private `mean`s of `n` samples (compiled code only)."""
+    raise TypeError("fill_indices is resolved by Numba inside a compiled kernel")
+
+
+def best_arm(rule: Any, index: np.ndarray, rng: np.random.Generator) -> int:
+    """The arm that `rule` plays at these indices (compiled code only)."""
+    raise TypeError("best_arm is resolved by Numba inside a compiled kernel")
+
+
+@implements(best_arm)
+def _best_arm(rule: Any, index: Any, rng: Any) -> Any:
+    if is_a(rule, *MINIMISED):
+        return lambda rule, index, rng: argmin(index, rng)
+    return lambda rule, index, rng: argmax(index, rng)
+
+
+@njit(cache=True)
+def epsilon_term(alpha: float, log_t: float, epsilon: float, n: int) -> float:
+    """The last term of equation (7)."""
+    return alpha * log_t / (epsilon * n)
+
+
+@implements(fill_indices)
+def _equation_7(rule: Any, mean: Any, n: Any, log_t: Any, epsilon: Any, index: Any) -> Any:
     if not is_a(rule, UCBIndex):
         return None
 
-    def ucb(rule: Any, mean: Any, n: Any, log_t: Any, epsilon: Any) -> Any:
-        return mean + math.sqrt(rule.alpha * log_t / (2 * n)) + rule.alpha * log_t / (epsilon * n)
+    def ucb(rule: Any, mean: Any, n: Any, log_t: Any, epsilon: Any, index: Any) -> None:
+        for a in range(mean.size):
+            width = math.sqrt(rule.alpha * log_t / (2 * n[a]))
+            index[a] = mean[a] + width + epsilon_term(rule.alpha, log_t, epsilon, n[a])
 
     return ucb
 
 
-@implements(private_index)
-def _equation_8(rule: Any, mean: Any, n: Any, log_t: Any, epsilon: Any) -> Any:
+@implements(fill_indices)
+def _equation_8(rule: Any, mean: Any, n: Any, log_t: Any, epsilon: Any, index: Any) -> Any:
     if not is_a(rule, KLUCBIndex):
         return None
 
-    def klucb(rule: Any, mean: Any, n: Any, log_t: Any, epsilon: Any) -> Any:
-        clipped = min(max(0.0, mean + rule.alpha * log_t / (epsilon * n)), 1.0)
-        return upper_rank(clipped, rule.alpha * log_t / n)
+    def klucb(rule: Any, mean: Any, n: Any, log_t: Any, epsilon: Any, index: Any) -> None:
+        for a in range(mean.size):
+            optimistic = mean[a] + epsilon_term(rule.alpha, log_t, epsilon, n[a])
+            clipped = min(max(0.0, optimistic), 1.0)
+            index[a] = upper_rank(clipped, rule.alpha * log_t / n[a])
 
     return klucb
+
+
+@implements(fill_indices)
+def _moss(rule: Any, mean: Any, n: Any, log_t: Any, epsilon: Any, index: Any) -> Any:
+    if not is_a(rule, MOSSIndex):
+        return None
+
+    def moss(rule: Any, mean: Any, n: Any, log_t: Any, epsilon: Any, index: Any) -> None:
+        for a in range(mean.size):
+            optimistic = moss_index(mean[a], n[a], rule.T, mean.size)
+            index[a] = optimistic + epsilon_term(rule.alpha, log_t, epsilon, n[a])
+
+    return moss
+
+
+@implements(fill_indices)
+def _imed(rule: Any, mean: Any, n: Any, log_t: Any, epsilon: Any, index: Any) -> Any:
+    if not is_a(rule, IMEDIndex):
+        return None
+
+    def imed(rule: Any, mean: Any, n: Any, log_t: Any, epsilon: Any, index: Any) -> None:
+        best = 0.0
+        for a in range(mean.size):
+            optimistic = mean[a] + epsilon_term(rule.alpha, log_t, epsilon, n[a])
+            index[a] = min(max(0.0, optimistic), 1.0)
+            best = max(best, index[a])
+        for a in range(mean.size):
+            index[a] = imed_index(index[a], n[a], best)
+
+    return imed
 
 
 @njit(cache=True)
@@ -88,9 +165,8 @@ def adaptive_episodes(
     while t < T:  # line 4
         t_l = t + 1  # line 5
         log_t = math.log(t_l)
-        for a in range(K):
-            index[a] = private_index(rule, mean[a], n[a], log_t, epsilon)
-        A = argmax(index, rng)  # line 6
+        fill_indices(rule, mean, n, log_t, epsilon, index)
+        A = best_arm(rule, index, rng)  # line 6
         length = N[A]  # line 7: until N_A doubles
         if length > T - t:
             record(trace, env, t_l, A, T - t)
@@ -118,6 +194,22 @@ def adap_klucb(
 ) -> None:
     """AdaP-KLUCB: Algorithm 1 with equation (8)."""
     adaptive_episodes(env, rng, trace, T, epsilon, KLUCBIndex(alpha))
+
+
+@njit(cache=True)
+def adap_moss(
+    env: Any, rng: np.random.Generator, trace: Any, T: int, epsilon: float, alpha: float
+) -> None:
+    """Algorithm 1 with MOSS's index."""
+    adaptive_episodes(env, rng, trace, T, epsilon, MOSSIndex(alpha, T))
+
+
+@njit(cache=True)
+def adap_imed(
+    env: Any, rng: np.random.Generator, trace: Any, T: int, epsilon: float, alpha: float
+) -> None:
+    """Algorithm 1 with IMED's index."""
+    adaptive_episodes(env, rng, trace, T, epsilon, IMEDIndex(alpha))
 
 
 _ALPHA = Parameter(
@@ -160,6 +252,43 @@ register(
         doubling=True,
         parameters=(_ALPHA,),
         cost=lambda T, K, epsilon: 8.0 * K * math.log2(T) * (10.0 + 20.0 * K),
+        version=1,
+    )
+)
+
+register(
+    Algorithm(
+        name="adap_moss",
+        family="bandit",
+        kernel=adap_moss,
+        source="azize2022 Algorithm 1 with MOSS's index (ours)",
+        summary="doubling episodes, private MOSS index",
+        regret="no theorem",
+        guarantee="ε-DP",
+        uses_epsilon=True,
+        anytime=False,
+        skips_ahead=True,
+        doubling=True,
+        parameters=(_ALPHA,),
+        cost=lambda T, K, epsilon: 8.0 * K * math.log2(T) * (10.0 + 2.0 * K),
+        version=1,
+    )
+)
+
+register(
+    Algorithm(
+        name="adap_imed",
+        family="bandit",
+        kernel=adap_imed,
+        source="azize2022 Algorithm 1 with IMED's index (ours)",
+        summary="doubling episodes, private IMED index",
+        regret="no theorem",
+        guarantee="ε-DP",
+        uses_epsilon=True,
+        skips_ahead=True,
+        doubling=True,
+        parameters=(_ALPHA,),
+        cost=lambda T, K, epsilon: 8.0 * K * math.log2(T) * (10.0 + 5.0 * K),
         version=1,
     )
 )

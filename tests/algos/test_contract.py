@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import algos
-from algos import InputError, algorithms, replay, simulate
+from algos import InputError, algorithm, algorithms, replay, simulate
 from algos.checkpoints import grid
 from algos.families import FAMILIES
 from algos.instances import resolve
@@ -153,11 +153,12 @@ def test_a_kernel_compiles_once(entry):
 def test_without_noise_it_is_its_noiseless_form(entry):
     if entry.noiseless is None:
         return
+    # Wide gaps and large failure probabilities, so that epochs do eliminate within the table.
+    rewards = {"name": "reward_table", "rewards": [[0.97, 0.02, 0.5]] * 9000}
+    shared = {p.name: 0.9 for p in algorithm(entry.noiseless).parameters if p.derive is not None}
     for seed in range(5):
-        # Wide gaps and a large β, so that the epochs do eliminate within the table.
-        rewards = {"name": "reward_table", "rewards": [[0.97, 0.02, 0.5]] * 9000}
-        private = replay(entry.name, rewards, epsilon=float("inf"), T=9000, seed=seed, beta=0.9)
-        plain = replay(entry.noiseless, rewards, T=9000, seed=seed, beta=0.9)
+        private = replay(entry.name, rewards, epsilon=float("inf"), T=9000, seed=seed, **shared)
+        plain = replay(entry.noiseless, rewards, T=9000, seed=seed, **shared)
         assert np.array_equal(private.actions, plain.actions)
         assert np.unique(private.actions[-100:]).size < 3
 

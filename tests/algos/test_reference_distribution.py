@@ -10,22 +10,15 @@ with probability at most 1e-6 (up to the normal approximation of the z); the see
 a failure means that something changed.
 """
 
-from collections.abc import Callable
-from math import inf, sqrt
+from math import inf
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from reference import bandit as ref
-from reference.common import RewardSource, Trajectory
 from reference.compare import mutant
-from scipy import stats
-
-from algos import simulate
-
-Floats = NDArray[np.float64]
+from reference.distribution import Floats, disagreements, kernel_sample, reference_sample
 
 WIDE, NARROW = (0.05, 0.95), (0.35, 0.65)
 
@@ -55,9 +48,6 @@ OTHER_ARMS = ("finite_support", "beta", "uniform")
 COMPARISONS = len(SETTINGS) + len(OTHER_ARMS)
 LEVEL = 1e-6 / (3 * COMPARISONS)
 
-REFERENCE_RUNS = 300
-KERNEL_RUNS = 3_000
-
 
 def bernoulli(number: int) -> tuple[dict[str, Any], Floats]:
     """The random Bernoulli instance of a setting, and its means."""
@@ -80,84 +70,6 @@ def other(name: str, rng: np.random.Generator, K: int) -> tuple[dict[str, Any], 
     return {"name": name, "low": low.tolist(), "high": high.tolist()}, (low + high) / 2
 
 
-def rewards_of(instance: dict[str, Any], rng: np.random.Generator) -> RewardSource:
-    """One fresh reward per call, drawn from the instance's arm."""
-    if instance["name"] == "bernoulli":
-        return lambda t, arm: float(rng.random() < instance["means"][arm])
-    if instance["name"] == "finite_support":
-        cumulative = np.cumsum(instance["probabilities"], axis=1).tolist()
-
-        def draw(t: int, arm: int) -> float:
-            u = rng.random()
-            first, second, _ = cumulative[arm]
-            value: float = instance["values"][arm][(u >= first) + (u >= second)]
-            return value
-
-        return draw
-    if instance["name"] == "beta":
-        return lambda t, arm: rng.beta(instance["a"][arm], instance["b"][arm])
-    return lambda t, arm: rng.uniform(instance["low"][arm], instance["high"][arm])
-
-
-def reference_sample(
-    play: Callable[..., Trajectory],
-    instance: dict[str, Any],
-    means: Floats,
-    T: int,
-    seed: int,
-    keywords: dict[str, float],
-) -> tuple[Floats, Floats]:
-    """Total pseudo-regret, shape (runs,), and pulls, shape (runs, K), of the plain reference."""
-    K = len(means)
-    pulls = np.empty((REFERENCE_RUNS, K))
-    for run in range(REFERENCE_RUNS):
-        rng = np.random.default_rng([seed, run])
-        actions, _ = play(rewards_of(instance, rng), K, T, rng, **keywords)
-        pulls[run] = np.bincount(actions, minlength=K)
-    return pulls @ (means.max() - means), pulls
-
-
-def disagreements(kernel: tuple[Floats, Floats], reference: tuple[Floats, Floats]) -> list[str]:
-    """The tests that reject equality at LEVEL, with their statistics."""
-    (regret, pulls), (expected_regret, expected_pulls) = kernel, reference
-    found = []
-    gap = float(regret.mean() - expected_regret.mean())
-    error = sqrt(regret.var(ddof=1) / len(regret) + expected_regret.var(ddof=1) / REFERENCE_RUNS)
-    if abs(gap) > stats.norm.isf(LEVEL / 2) * error + 1e-9 * abs(expected_regret.mean()):
-        found.append(f"mean regret differs by {gap:.4g}, standard error {error:.4g}")
-    # The arm whose pulls vary most; rounding keeps equal regrets equal in both samples.
-    arm = int(np.argmax(expected_pulls.var(axis=0)))
-    for what, got, expected in (
-        ("regret", np.round(regret, 6), np.round(expected_regret, 6)),
-        (f"pulls of arm {arm}", pulls[:, arm], expected_pulls[:, arm]),
-    ):
-        ks = stats.ks_2samp(got, expected, method="asymp")
-        if ks.pvalue < LEVEL:
-            found.append(f"{what}: KS distance {ks.statistic:.3f}, p = {ks.pvalue:.2g}")
-    return found
-
-
-def kernel_sample(
-    algorithm: str,
-    instance: dict[str, Any],
-    T: int,
-    epsilon: float | None,
-    parameters: dict[str, float],
-) -> tuple[Floats, Floats]:
-    """The same two outcomes from the compiled kernel."""
-    result = simulate(
-        algorithm,
-        instance=instance,
-        epsilon=epsilon,
-        T=T,
-        replicates=KERNEL_RUNS,
-        seed=1,
-        checkpoints=[T],
-        **parameters,
-    )
-    return result.regret[:, -1], result.pulls.astype(np.float64)
-
-
 def compare_setting(number: int, module: ModuleType) -> list[str]:
     """The disagreements of a kernel with the same algorithm in `module`."""
     algorithm, epsilon, parameters, T, _, _ = SETTINGS[number]
@@ -166,7 +78,8 @@ def compare_setting(number: int, module: ModuleType) -> list[str]:
     play = getattr(module, algorithm)
     reference = reference_sample(play, instance, means, T, number, keywords)
     assert len(np.unique(np.round(reference[0], 6))) > 1, "the setting leaves nothing to compare"
-    return disagreements(kernel_sample(algorithm, instance, T, epsilon, parameters), reference)
+    kernel = kernel_sample(algorithm, instance, T, epsilon, parameters)
+    return disagreements(kernel, reference, LEVEL)
 
 
 @pytest.mark.parametrize(
@@ -182,7 +95,7 @@ def test_other_arms_give_the_same_distribution(name: str) -> None:
     keywords = {"epsilon": 2.0, "alpha": 1.0}
     reference = reference_sample(ref.adap_ucb, instance, means, 800, 7, keywords)
     kernel = kernel_sample("adap_ucb", instance, 800, 2.0, {"alpha": 1.0})
-    assert disagreements(kernel, reference) == []
+    assert disagreements(kernel, reference, LEVEL) == []
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hydra import compose, initialize_config_module
 
+import conf
 from algos import InputError
 from sweep import plan as planning
 from sweep.config import register_schema, settings
+from sweep.points import series_name
 
 
 def planned(*overrides: str) -> tuple[planning.Plan, object]:
@@ -23,9 +27,10 @@ BASE = ("grid.algorithm=[adap_ucb,dp_se,ucb1]", "grid.instance=[azize_fig3]",
         "grid.epsilon=[0.1,1,10]", "grid.T=[1e3,1e4,1e5]", "grid.replicates=20")  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "grid", ["quickstart", "eps_transition", "logt_slope", "baselines", "full_information"]
-)
+GRIDS = sorted(path.stem for path in Path(conf.__file__).parent.glob("grid/*.yaml"))
+
+
+@pytest.mark.parametrize("grid", GRIDS)
 def test_shipped_grids_plan(grid):
     plan, checked = planned(f"+grid={grid}")
     assert plan.cells and checked.grid["question"]
@@ -156,3 +161,18 @@ def test_sampled_arms_cost_their_draws():
 def test_bad_grids_say_so(override, says):
     with pytest.raises(InputError, match=says):
         planned(*BASE, override)
+
+
+def test_parameters_that_are_words_expand_and_stay_words():
+    plan, _ = planned(
+        "grid.algorithm=[{name:dp_ucb,bound:[union,log2.5],budget:split}]",
+        "grid.instance=[azize_fig3]", "grid.epsilon=[1]", "grid.T=[1e3]", "grid.replicates=2",
+    )  # fmt: skip
+    cells = list(plan.cells.values())
+    assert [cell.work.parameters["bound"] for cell in cells] == ["union", "log2.5"]
+    stored = [planning.describe(cell)["parameters"] for cell in cells]
+    assert stored[1] == '{"bound":"log2.5","budget":"split","gamma":0.1}'
+    assert "bound=log2.5, budget=split, gamma=0.1" in series_name(cells[1])
+    with pytest.raises(InputError, match=r"bound: got 'unoin'.*closest: union"):
+        planned("grid.algorithm=[{name:dp_ucb,bound:unoin}]", "grid.instance=[azize_fig3]",
+                "grid.epsilon=[1]", "grid.T=[1e3]")  # fmt: skip

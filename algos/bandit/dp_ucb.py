@@ -1,0 +1,144 @@
+"""DP-UCB: UCB1 on each arm's noisy sums from a binary tree, plus what the noise may amount to.
+
+Source: Mishra & Thakurta 2015, Tossou & Dimitrakakis 2016, as in sajed2019 §1 and azize2022 §1.
+Guarantee: ε-DP. Regret: O(Σ_a ln T / Δ_a + K ln^2.5 T / ε) as sajed2019 and azize2022 quote it.
+
+Reading. One tree per arm over that arm's own pulls, L = floor(log2 T) + 1 levels, Lap(L / ε) per
+node. Index: noisy sum / n + √(2 ln t / n) + B / n, after one pull of each arm in index order. The
+papers do not print B, so it is a choice, made for the most nodes that a sum can have (L):
+
+- union: the tail of a sum of L Laplace variables (Chan et al. 2011, Corollary 2.9) at
+  δ = γ / (K T): (L / ε) max{√L, √ln(2/δ)} √(8 ln(2/δ)), for all sums at once;
+- pointwise: the same at δ = γ, for one sum;
+- log2.5: (L / ε) √(8 L) ln(2 K T / γ), the union bound's order with both factors taken together;
+- mt15: L (L / ε) ln(K T L / γ), every node's noise bounded by itself.
+
+A reward enters one tree, so each tree may have all of ε (`per_arm`); `split` gives each ε / K. The
+released numbers are the noisy sums. Without noise (ε = inf) this is ucb1.
+
+The played arm's index has a fresh noise after every pull, the others move with ln t only; so
+a stretch of rounds is played with ucb1's comparison (see there), exact in float64 too.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from algos.choice import argmax
+from algos.environments import number_of_arms, pull
+from algos.registry import Algorithm, Parameter, register
+from algos.traces import record, release
+from algos.tree import levels, prefix_noise
+
+BOUNDS = ("union", "pointwise", "log2.5", "mt15")
+BUDGETS = ("per_arm", "split")
+
+
+@njit(cache=True)
+def noise_bound(bound: int, K: int, T: int, epsilon: float, gamma: float) -> float:
+    """B for the choice at place `bound` of BOUNDS, with ε per tree."""
+    L = levels(T)
+    scale = L / epsilon
+    if bound == 3:
+        return L * scale * (math.log(float(K) * T) + math.log(L / gamma))
+    log_2_delta = math.log(2.0 / gamma)
+    if bound != 1:
+        log_2_delta += math.log(float(K) * T)
+    if bound == 2:
+        return scale * math.sqrt(8.0 * L) * log_2_delta
+    nu = scale * math.sqrt(max(float(L), log_2_delta))
+    return nu * math.sqrt(8.0 * log_2_delta)
+
+
+@njit(cache=True)
+def dp_ucb(
+    env: Any,
+    rng: np.random.Generator,
+    trace: Any,
+    T: int,
+    epsilon: float,
+    bound: int,
+    budget: int,
+    gamma: float,
+) -> None:
+    """Play argmax_j  (noisy sum_j + B) / n_j + √(2 ln t / n_j), after one pull of each arm."""
+    K = number_of_arms(env)
+    if budget == 1:
+        epsilon /= K
+    L = levels(T)
+    scale = L / epsilon
+    B = noise_bound(bound, K, T, epsilon, gamma)
+    total = np.zeros(K)
+    n = np.ones(K, np.int64)
+    noise = np.zeros((K, L))
+    mean = np.zeros(K)  # with B / n
+    width = np.ones(K)  # 1 / √n_j
+    index = np.zeros(K)
+    for j in range(K):
+        total[j] = pull(env, rng, j, j + 1, 1)
+        noisy = total[j] + prefix_noise(noise[j], 1, scale, rng)
+        mean[j] = noisy + B
+        record(trace, env, j + 1, j, 1)
+        release(trace, j + 1, j, noisy)
+    t, ahead = K, 1
+    while t < T:
+        start = t + 1
+        root = math.sqrt(2.0 * math.log(start))
+        for j in range(K):
+            index[j] = mean[j] + root * width[j]
+        arm = argmax(index, rng)
+        far = min(T, start + ahead)
+        root_far = math.sqrt(2.0 * math.log(far))
+        ceiling = -math.inf
+        for j in range(K):
+            if j != arm:
+                ceiling = max(ceiling, mean[j] + root_far * width[j])
+        while True:
+            t += 1
+            total[arm] += pull(env, rng, arm, t, 1)
+            n[arm] += 1
+            noisy = total[arm] + prefix_noise(noise[arm], n[arm], scale, rng)
+            release(trace, t, arm, noisy)
+            mean[arm] = (noisy + B) / n[arm]
+            width[arm] = 1.0 / math.sqrt(n[arm])
+            if t == far or mean[arm] + root * width[arm] <= ceiling:
+                break
+        record(trace, env, start, arm, t - start + 1)
+        ahead = 2 * ahead if t == far else max(1, ahead // 2)
+
+
+register(
+    Algorithm(
+        name="dp_ucb",
+        family="bandit",
+        kernel=dp_ucb,
+        source="Mishra & Thakurta 2015; sajed2019 §1",
+        summary="UCB on noisy sums from a tree per arm",
+        regret="O(Σ ln T / Δ_a + K ln^2.5 T / ε)",
+        guarantee="ε-DP",
+        uses_epsilon=True,
+        noiseless="ucb1",
+        anytime=False,
+        parameters=(
+            Parameter(
+                "bound", "union", choices=BOUNDS, meaning="B, what a sum's noise stays under"
+            ),
+            Parameter("budget", "per_arm", choices=BUDGETS, meaning="ε of a tree: ε or ε/K"),
+            Parameter(
+                "gamma",
+                0.1,
+                low=0.0,
+                high=1.0,
+                low_open=True,
+                high_open=True,
+                meaning="failure probability γ inside B",
+            ),
+        ),
+        cost=lambda T, K, epsilon: 40.0 * T + 0.5 * T * K,
+        version=1,
+    )
+)
