@@ -165,8 +165,8 @@ def test_without_noise_it_is_its_noiseless_form(entry):
 
 def test_distinct_algorithms_play_differently():
     played = {family: instances[0] for family, instances in INSTANCES.items()}
-    played["bandit"] = table(11)
-    rounds = {"bandit": 3000, "stopping_rule": 9000}
+    played["bandit"] = played["full_information"] = table(11)
+    rounds = {"bandit": 3000, "full_information": 3000, "stopping_rule": 9000}
     seen = {
         entry.name: tuple(
             replay(entry.name, played[entry.family], epsilon=3.0, T=rounds[entry.family]).actions
