@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -49,3 +50,9 @@ def test_the_readme_shows_what_the_command_line_takes():
     config = (ROOT / "conf" / "config.yaml").read_text(encoding="utf-8")
     for key in ("seed", "store", "dry_run", "plugins"):
         assert f"{key}:" in config and f"`{key}" in readme
+
+
+def test_the_readme_links_to_what_is_there():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)#]+)\)", readme)
+    assert links and all((ROOT / link).exists() for link in links if "://" not in link)
