@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from reference import full_information as ref
 from reference.common import Trajectory
 from reference.compare import Case, Table, bits, fractions, mutant, spread, twins
-from test_reference_distribution import disagreements, kernel_sample, other, reference_sample
+from reference.distribution import disagreements, kernel_sample, reference_sample
+from test_reference_distribution import LEVEL, other
 
 from algos import InputError, algorithm, replay, resolve_instance, simulate
 from algos.traces import ActionTrace
@@ -176,7 +177,7 @@ def compare_setting(number: int, module: Any) -> list[str]:
     keywords = parameters if epsilon is None else {"epsilon": epsilon, **parameters}
     reference = reference_sample(getattr(module, name), instance, means, T, number, keywords)
     assert len(np.unique(np.round(reference[0], 6))) > 1, "the setting leaves nothing to compare"
-    return disagreements(kernel_sample(name, instance, T, epsilon, parameters), reference)
+    return disagreements(kernel_sample(name, instance, T, epsilon, parameters), reference, LEVEL)
 
 
 @pytest.mark.parametrize(
@@ -193,7 +194,7 @@ def test_other_arms_give_the_same_distribution(name: str, arms: str) -> None:
     epsilon = 0.5 if algorithm(name).uses_epsilon else None
     keywords = {} if epsilon is None else {"epsilon": epsilon}
     reference = reference_sample(getattr(ref, name), instance, means, 150, 7, keywords)
-    assert disagreements(kernel_sample(name, instance, 150, epsilon, {}), reference) == []
+    assert disagreements(kernel_sample(name, instance, 150, epsilon, {}), reference, LEVEL) == []
 
 
 @pytest.mark.parametrize(
