@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import subprocess
 import sys
 import time
@@ -89,6 +90,15 @@ def end(process: subprocess.Popen[str]) -> None:
         if alive(one):
             one.kill()
     process.wait(timeout=30)
+
+
+@pytest.fixture(autouse=True)
+def restored_logging() -> Iterator[None]:
+    """Hydra, run within a test, leaves handlers that write to the test's closed streams."""
+    handlers, level = list(logging.root.handlers), logging.root.level
+    yield
+    logging.root.handlers[:] = handlers
+    logging.root.setLevel(level)
 
 
 @pytest.fixture
