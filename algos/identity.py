@@ -42,8 +42,13 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
 
 
+def parameters_text(parameters: Mapping[str, Value]) -> str:
+    """Parameters of an algorithm in the canonical form."""
+    return _parameters(tuple(parameters.items()))
+
+
 @lru_cache(maxsize=1024)
-def _parameters(items: tuple[tuple[str, float | int | None], ...]) -> str:
+def _parameters(items: tuple[tuple[str, Value], ...]) -> str:
     return canonical(dict(items))
 
 
@@ -58,15 +63,13 @@ def stream_id(
     budget = "null"
     if algorithm.uses_epsilon and epsilon is not None:
         budget = '"inf"' if math.isinf(epsilon) else repr(float(epsilon))  # as `canonical` does
-    parts = (
-        f'"algorithm":{json.dumps(algorithm.name)}',
-        f'"epsilon":{budget}',
-        f'"horizon":{"null" if algorithm.anytime else T}',
-        f'"instance":{definition}',
-        f'"parameters":{_parameters(tuple(parameters.items()))}',
-        f'"version":{algorithm.version}',
+    horizon = "null" if algorithm.anytime else T
+    # Not through `canonical`: plans name millions of streams.
+    return digest(
+        f'{{"algorithm":{json.dumps(algorithm.name)},"epsilon":{budget},"horizon":{horizon},'
+        f'"instance":{definition},"parameters":{parameters_text(parameters)},'
+        f'"version":{algorithm.version}}}'
     )
-    return digest("{" + ",".join(parts) + "}")
 
 
 def cell_id(stream: str, seed: int, T: int) -> str:

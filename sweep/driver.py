@@ -1,4 +1,7 @@
-"""The driver of a sweep: hands units to Ray, commits rows, reports progress."""
+"""The driver of a sweep: hands units to Ray, commits rows, reports progress.
+
+What it holds of a plan is a few bytes a cell, and of the rows what is not committed yet.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +11,22 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 from rich.console import Console
 
-from sweep import plan as planning
 from sweep.config import Settings
-from sweep.plan import Plan, Unit
+from sweep.plan import Plan
 from sweep.points import Points
 from sweep.progress import Counts, Display
 from sweep.store import Store
 from sweep.tracking import Tracker
-from sweep.worker import Done, Failed
+from sweep.units import Pending, Unit
+from sweep.worker import Played
+
+if TYPE_CHECKING:
+    from sweep.execute import Given
 
 FLUSH_SECONDS = 2.0  # a kill costs at most the rows of the last two seconds
 FLUSH_BYTES = 64 * 1024**2
@@ -30,32 +35,18 @@ TRACK_EVERY = 5.0  # seconds between points of live progress
 
 @dataclass(frozen=True)
 class Job:
-    """What a sweep has to do: its cells, the replicates that are there, the units that are not."""
+    """What a sweep has to do: its cells, where they go, and what the store lacks of them."""
 
     settings: Settings
     name: str
     plan: Plan
     store: Store
-    present: dict[str, np.ndarray]
-    units: Sequence[Unit]
+    pending: Pending
 
     @property
     def folder(self) -> Path:
         """The sweep's folder in the store."""
         return self.store.sweep_folder(self.name)
-
-    @property
-    def wanted(self) -> int:
-        """Replicates over all cells."""
-        return sum(cell.replicates for cell in self.plan.cells.values())
-
-    def missing(self) -> dict[str, int]:
-        """Per cell the replicates that the store lacks."""
-        nothing = np.empty(0)
-        return {
-            key: cell.replicates - int((self.present.get(key, nothing) < cell.replicates).sum())
-            for key, cell in self.plan.cells.items()
-        }
 
 
 def session(settings: Settings) -> AbstractContextManager[int]:
@@ -71,17 +62,18 @@ class Driver:
 
     def __init__(self, job: Job, points: Points, tracker: Tracker, console: Console) -> None:
         self.job, self.points, self.tracker, self.console = job, points, tracker, console
-        self.left = job.missing()
-        missing = sum(self.left.values())
+        self.left = job.pending.lacking.copy()  # replicates of each cell
         self.counts = Counts(
-            cells=len(job.plan.cells),
-            cells_done=sum(left == 0 for left in self.left.values()),
-            replicates=job.wanted,
-            replicates_done=job.wanted - missing,
-            seconds=sum(unit.seconds for unit in job.units),
+            cells=len(job.plan),
+            cells_done=int((self.left == 0).sum()),
+            replicates=job.plan.replicates,
+            replicates_done=job.plan.replicates - job.pending.replicates,
+            seconds=job.pending.seconds,
         )
         self.tables: list[pa.Table] = []
-        self.timings: list[dict[str, Any]] = []
+        self.timings: list[pa.Table] = []
+        self.failures: list[dict[str, Any]] = []
+        self.size = 0  # bytes in the tables
         self.flushed = time.monotonic()
         self.tracked = -TRACK_EVERY
 
@@ -91,93 +83,86 @@ class Driver:
         Args:
             joined: the actors of a Ray that is there already; None to start one.
         """
-        failures: list[dict[str, Any]] = []
-        if not self.job.units:
-            return failures
+        if not self.job.pending:
+            return self.failures
         # Imported here: a complete store needs no Ray.
-        from sweep.execute import execute
+        from sweep.execute import Given, execute
 
         settings = self.job.settings
         self.console.print("starting Ray; kernels are compiled on first use", highlight=False)
         ray = session(settings) if joined is None else nullcontext(joined)
         with ray as actors, _stoppable():
+            # On a cluster the number follows its nodes, unless one was asked for.
+            wanted = actors if settings.address is None else settings.actors
             try:
                 with Display(self.console, self.counts) as display:
-                    for outcomes in execute(self.job.units, actors, settings.plugins):
+                    for outcomes, ready in execute(self.job.pending, wanted, settings.plugins):
+                        self.counts.actors = ready
                         for outcome in outcomes:
-                            if isinstance(outcome, Done):
-                                self._done(outcome)
+                            if isinstance(outcome, Given):
+                                self._failed(outcome)
                             else:
-                                failures.append(self._failed(*outcome))
+                                self._played(*outcome)
                         self._flush_if_due()
                         display.update()
                         self._track(display.rate())
             finally:
                 self._flush()
-        return failures
+        return self.failures
 
-    def _done(self, outcome: Done) -> None:
-        unit = self.job.units[outcome.unit]
-        self.tables.append(outcome.table)
-        entry, instance = unit.work.algorithm, unit.work.instance
-        uncorrected = planning.expected_seconds(unit.work, {}) * (unit.stop - unit.start)
-        self.timings.append(
-            {
-                "stream": unit.work.stream,
-                "algorithm": entry.name,
-                "version": entry.version,
-                "distribution": instance.distribution,
-                "T": unit.work.T,
-                "start": unit.start,
-                "stop": unit.stop,
-                "seconds": outcome.seconds,
-                "uncorrected": uncorrected,
-                "host": outcome.host,
-                "pid": outcome.pid,
-                "finished": time.time(),
-            }
-        )
+    def _played(self, units: Sequence[Unit], played: Played) -> None:
+        self.tables.extend(played.tables.values())
+        self.timings.append(played.timings)
+        self.size += sum(table.nbytes for table in played.tables.values())
         counts = self.counts
-        counts.replicates_done += unit.rows
-        counts.rounds_done += float(unit.rounds)
-        counts.seconds_done += unit.seconds
-        for cell in unit.cells:
-            self.left[cell] -= unit.stop - unit.start
-            counts.cells_done += self.left[cell] == 0
-        for run_id, found in self.points.add(unit, outcome.table):
-            self.tracker.points(run_id, found)
+        offsets = dict.fromkeys(played.tables, 0)
+        for place in played.done:
+            unit = units[place]
+            counts.replicates_done += unit.rows
+            counts.rounds_done += float(unit.rounds)
+            counts.seconds_done += unit.seconds
+            for number in unit.numbers:
+                self.left[number] -= unit.stop - unit.start
+                counts.cells_done += int(self.left[number] == 0)
+            if self.points.runs:
+                family = unit.work.algorithm.family
+                rows = played.tables[family].slice(offsets[family], unit.rows)
+                offsets[family] += unit.rows
+                for run_id, found in self.points.add(unit, rows):
+                    self.tracker.points(run_id, found)
 
-    def _failed(self, failure: Failed, attempts: int) -> dict[str, Any]:
-        unit = self.job.units[failure.unit]
+    def _failed(self, given: Given) -> None:
+        unit, work = given.unit, given.unit.work
         self.counts.failures += 1
         self.counts.seconds_done += unit.seconds
-        return {
-            "cells": list(unit.cells),
-            "stream": unit.work.stream,
-            "algorithm": unit.work.algorithm.name,
-            "instance": unit.work.instance.label,
-            "epsilon": unit.work.epsilon,
-            "T": unit.work.T,
-            "start": unit.start,
-            "stop": unit.stop,
-            "attempts": attempts,
-            "error": failure.error,
-            "traceback": failure.traceback,
-        }
+        self.failures.append(
+            {
+                "cells": list(unit.cells),
+                "stream": work.stream,
+                "algorithm": work.algorithm.name,
+                "instance": work.instance.label,
+                "epsilon": work.epsilon,
+                "T": work.T,
+                "start": unit.start,
+                "stop": unit.stop,
+                "attempts": given.attempts,
+                "error": given.failure.error,
+                "traceback": given.failure.traceback,
+            }
+        )
 
     def _flush_if_due(self) -> None:
-        size = sum(table.nbytes for table in self.tables)
-        if size > FLUSH_BYTES or time.monotonic() - self.flushed > FLUSH_SECONDS:
+        if self.size > FLUSH_BYTES or time.monotonic() - self.flushed > FLUSH_SECONDS:
             self._flush()
 
     def _flush(self) -> None:
         """Commit what is buffered."""
         tables, timings = self.tables, self.timings
-        self.tables, self.timings = [], []
+        self.tables, self.timings, self.size = [], [], 0
         if tables:
             store = self.job.store
-            store.append(store.rows, tables)
-            store.append(store.timings, [pa.Table.from_pylist(timings)])
+            store.append_rows(tables)
+            store.append_timings(pa.concat_tables(timings))
         self.flushed = time.monotonic()
 
     def _track(self, rate: float) -> None:
@@ -190,6 +175,7 @@ class Driver:
             "replicates done": counts.replicates_done,
             "rounds per second": rate,
             "failed units": counts.failures,
+            "actors": counts.actors,
         }
         self.tracker.progress(counts.replicates_done, values)
 

@@ -1,38 +1,32 @@
-"""From a grid to what has to be simulated: cells, deduplicated, then units of work.
+"""From a grid to its cells, counted and numbered but never all held at once.
 
-Cells of one stream that differ in T only (anytime algorithms) are served by one run to the
-largest T that still misses rows; algorithms without ε appear once for all ε. A unit is a block
-of replicates of one such run.
+A plan is one section per algorithm: the product of the instances it can play, its ε and its T.
+A cell is made from its number when it is needed, so a plan of a million cells is as small as its
+axes. Cells of one stream that differ in T only (anytime algorithms) form one run; for other
+algorithms every cell is a run of its own.
 """
 
 from __future__ import annotations
 
+import bisect
 import hashlib
-import itertools
-import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
-
-import numpy as np
 
 from algos import instances
 from algos.checks import check_count
 from algos.errors import InputError, Words
 from algos.families import FAMILIES
-from algos.identity import canonical, cell_id
+from algos.identity import canonical, cell_id, parameters_text
 from algos.instances import Instance
 from algos.registry import Algorithm, Value
 from algos.registry import algorithm as registered
 from algos.simulate import MOST_REPLICATES, Work, check_T
 from sweep import axes
 from sweep.config import Settings
-
-REPLICATE_OVERHEAD = 50e-6  # seconds: seeding a generator and calling a kernel
-STEP = 1e-9  # seconds of an elementary step, before measurements correct it
-UNIT_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -51,44 +45,111 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Unit:
-    """Replicates start … stop - 1 of a stream, played once to the largest of `horizons`.
+class Section:
+    """The cells of one algorithm: instances × epsilons × horizons, horizons fastest.
 
-    One row per replicate and horizon comes of it; `cells` are the horizons' cell identities.
+    `epsilons` is (None,) where the algorithm uses none; `horizons` ascend.
     """
 
-    work: Work
-    seed: int
-    start: int
-    stop: int
+    algorithm: Algorithm
+    parameters: Mapping[str, Value]
+    replicates: int
+    instances: tuple[Instance, ...]
+    epsilons: tuple[float | None, ...]
     horizons: tuple[int, ...]
-    cells: tuple[str, ...]
-    seconds: float  # expected
 
     @property
-    def rows(self) -> int:
-        """How many rows the unit yields."""
-        return (self.stop - self.start) * len(self.horizons)
+    def cells(self) -> int:
+        """How many cells the section has."""
+        return len(self.instances) * len(self.epsilons) * len(self.horizons)
 
     @property
-    def rounds(self) -> int:
-        """How many rounds it simulates."""
-        return (self.stop - self.start) * self.horizons[-1]
+    def served(self) -> int:
+        """How many cells, one after the other, one run serves."""
+        return len(self.horizons) if self.algorithm.anytime else 1
+
+    def work(self, number: int) -> Work:
+        """The work of the section's cell `number`."""
+        number, h = divmod(number, len(self.horizons))
+        i, e = divmod(number, len(self.epsilons))
+        return Work(
+            self.algorithm, self.instances[i], self.epsilons[e], self.horizons[h], self.parameters
+        )
 
 
-@dataclass(frozen=True)
 class Plan:
-    """The cells of a sweep by identity, and the combinations left out, counted by reason."""
+    """The cells of a sweep, numbered from 0, and the combinations left out.
 
-    cells: Mapping[str, Cell]
-    dropped: Mapping[str, int]
-    combinations: int
+    Attributes:
+        sections: the cells by algorithm.
+        seed: the sweep's seed.
+        dropped: how many combinations make no sense, by reason.
+        first: per section the number of its first cell.
+    """
+
+    def __init__(self, sections: Sequence[Section], seed: int, dropped: Mapping[str, int]) -> None:
+        self.sections = tuple(sections)
+        self.seed = seed
+        self.dropped = dropped
+        self.first: list[int] = []
+        cells = 0
+        for section in self.sections:
+            self.first.append(cells)
+            cells += section.cells
+        self.cells = cells
+
+    def __len__(self) -> int:
+        return self.cells
+
+    def __getitem__(self, number: int) -> Cell:
+        if not 0 <= number < self.cells:
+            raise IndexError(number)
+        section, first = self.section(number)
+        return self._cell(section, number - first)
+
+    def __iter__(self) -> Iterator[Cell]:
+        for section in self.sections:
+            for number in range(section.cells):
+                yield self._cell(section, number)
+
+    def section(self, number: int) -> tuple[Section, int]:
+        """The section of cell `number`, and the number of its first cell."""
+        s = bisect.bisect_right(self.first, number) - 1
+        return self.sections[s], self.first[s]
+
+    def _cell(self, section: Section, number: int) -> Cell:
+        work = section.work(number)
+        name = cell_id(work.stream, self.seed, work.T)
+        return Cell(work, self.seed, section.replicates, name)
+
+    @property
+    def combinations(self) -> int:
+        """Points of the grid, those left out included."""
+        return self.cells + sum(self.dropped.values())
+
+    @property
+    def replicates(self) -> int:
+        """Replicates over all cells."""
+        return sum(section.cells * section.replicates for section in self.sections)
 
     @property
     def id_digits(self) -> str:
-        """Eight hexadecimal digits of the resolved grid and its seed."""
-        lines = sorted(f"{cell.id} {cell.replicates}" for cell in self.cells.values())
-        return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:8]
+        """Eight hexadecimal digits of the resolved grid and its seed, in whatever order."""
+        lines = []
+        for section in self.sections:
+            entry = section.algorithm
+            lines.append(
+                canonical(
+                    [
+                        [entry.name, entry.version, dict(section.parameters), section.replicates],
+                        sorted(instance.definition for instance in section.instances),
+                        sorted(e for e in section.epsilons if e is not None),
+                        section.horizons,
+                    ]
+                )
+            )
+        text = "\n".join([str(self.seed), *sorted(lines)])
+        return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def make_plan(settings: Settings) -> Plan:
@@ -117,36 +178,56 @@ def make_plan(settings: Settings) -> Plan:
             "grid.epsilon", grid["epsilon"], "nothing: no algorithm in the grid uses ε"
         )
 
-    cells: dict[str, Cell] = {}
+    sections: dict[str, Section] = {}
     dropped: Counter[str] = Counter()
-    combinations = 0
     for item in algorithms:
         entry, parameters, replicates = _algorithm(item, settings.replicates)
         if entry.uses_epsilon and not epsilons:
             raise InputError(
                 "grid.epsilon", Words("nothing"), f"numbers > 0, or inf ({entry.name})"
             )
-        for instance in resolved:
-            if entry.family not in instance.families:
-                count = len(horizons) * (len(epsilons) if entry.uses_epsilon else 1)
-                combinations += count
-                dropped[f"{entry.name} is no algorithm for {instance.label}"] += count
+        name = canonical([entry.name, dict(parameters)])
+        if name in sections:  # written twice: one section, with the larger number of replicates
+            if sections[name].replicates >= replicates:
                 continue
+        else:
+            dropped.update(_dropped(entry, resolved, epsilons, horizons))
+        sections[name] = Section(
+            entry,
+            parameters,
+            replicates,
+            tuple(instance for instance in resolved if entry.family in instance.families),
+            tuple(e for e in epsilons if e <= entry.epsilon_high)
+            if entry.uses_epsilon
+            else (None,),
+            tuple(sorted(horizons)),
+        )
+        for instance in sections[name].instances:
+            least = FAMILIES[entry.family].least_T(instance)
             for T in horizons:
-                _check_horizon(T, instance, FAMILIES[entry.family].least_T(instance))
-                for epsilon in epsilons if entry.uses_epsilon else [None]:
-                    combinations += 1
-                    if epsilon is not None and epsilon > entry.epsilon_high:
-                        dropped[f"ε > {entry.epsilon_high:g} for {entry.name}"] += 1
-                        continue
-                    work = Work(entry, instance, epsilon, T, parameters)
-                    name = cell_id(work.stream, settings.seed, T)
-                    known = cells.get(name)
-                    if known is None or known.replicates < replicates:
-                        cells[name] = Cell(work, settings.seed, replicates, name)
-    if not cells:
+                _check_horizon(T, instance, least)
+    filled = [section for section in sections.values() if section.cells]
+    if not filled:
         raise InputError("grid", Words("no cell"), f"a combination that exists ({dict(dropped)})")
-    return Plan(cells, dropped, combinations)
+    return Plan(filled, settings.seed, dropped)
+
+
+def _dropped(
+    entry: Algorithm,
+    resolved: Sequence[Instance],
+    epsilons: Sequence[float],
+    horizons: Sequence[int],
+) -> Counter[str]:
+    """How many combinations of an algorithm make no sense, by reason."""
+    found: Counter[str] = Counter()
+    used = len(epsilons) if entry.uses_epsilon else 1
+    high = sum(epsilon > entry.epsilon_high for epsilon in epsilons) if entry.uses_epsilon else 0
+    for instance in resolved:
+        if entry.family not in instance.families:
+            found[f"{entry.name} is no algorithm for {instance.label}"] += used * len(horizons)
+        elif high:
+            found[f"ε > {entry.epsilon_high:g} for {entry.name}"] += high * len(horizons)
+    return found
 
 
 def _algorithm(item: Mapping[str, Any], replicates: int) -> tuple[Algorithm, dict[str, Value], int]:
@@ -193,77 +274,6 @@ def _check_horizon(T: int, instance: Instance, least: int) -> None:
         raise InputError("grid.T", T, f"{error.allowed} ({instance.label})") from None
 
 
-# A correction factor by (algorithm, version, distribution), from measured seconds.
-Corrections = Mapping[tuple[str, int, str], float]
-
-
-def expected_seconds(work: Work, corrections: Corrections) -> float:
-    """Expected seconds of one replicate of `work`."""
-    entry, instance = work.algorithm, work.instance
-    steps = entry.cost(float(work.T), instance.K, work.epsilon) + instance.draw_cost * work.T
-    factor = corrections.get((entry.name, entry.version, instance.distribution), 1.0)
-    return factor * (REPLICATE_OVERHEAD + STEP * steps)
-
-
-def units(
-    plan: Plan,
-    present: Mapping[str, np.ndarray],
-    block: int | None = None,
-    corrections: Corrections | None = None,
-) -> list[Unit]:
-    """What is still to be simulated, longest first.
-
-    Args:
-        plan: the sweep's cells.
-        present: per cell identity the replicate numbers the store already has.
-        block: replicates in a unit; None sizes a unit to about a second.
-        corrections: factors for the expected seconds.
-    """
-    runs: dict[str, list[Cell]] = {}
-    for cell in plan.cells.values():
-        runs.setdefault(cell.work.stream, []).append(cell)
-    found: list[Unit] = []
-    for cells in runs.values():
-        cells.sort(key=lambda cell: cell.T)
-        for start, stop, missing in _missing(cells, present):
-            work = missing[-1].work
-            seconds = expected_seconds(work, corrections or {})
-            size = block or max(1, min(stop - start, math.floor(UNIT_SECONDS / seconds)))
-            for first in range(start, stop, size):
-                last = min(stop, first + size)
-                found.append(
-                    Unit(
-                        work=work,
-                        seed=missing[-1].seed,
-                        start=first,
-                        stop=last,
-                        horizons=tuple(cell.T for cell in missing),
-                        cells=tuple(cell.id for cell in missing),
-                        seconds=seconds * (last - first),
-                    )
-                )
-    found.sort(key=lambda unit: -unit.seconds)
-    return found
-
-
-def _missing(
-    cells: list[Cell], present: Mapping[str, np.ndarray]
-) -> Iterator[tuple[int, int, list[Cell]]]:
-    """Stretches of replicates (start, stop) that miss the same of a stream's cells."""
-    most = max(cell.replicates for cell in cells)
-    lacks = np.zeros((most, len(cells)), dtype=bool)
-    for column, cell in enumerate(cells):
-        lacks[: cell.replicates, column] = True
-        have = present.get(cell.id)
-        if have is not None:
-            lacks[have[have < most], column] = False
-    edges = [0, *(np.flatnonzero((lacks[1:] != lacks[:-1]).any(axis=1)) + 1).tolist(), most]
-    for start, stop in itertools.pairwise(edges):
-        missing = [cell for cell, lacking in zip(cells, lacks[start], strict=True) if lacking]
-        if missing:
-            yield start, stop, missing
-
-
 def identity_columns(work: Work, seed: int, cell: str) -> dict[str, Any]:
     """What a result is of, as columns of a row or a manifest."""
     entry, instance = work.algorithm, work.instance
@@ -274,7 +284,7 @@ def identity_columns(work: Work, seed: int, cell: str) -> dict[str, Any]:
         "family": entry.family,
         "algorithm": entry.name,
         "version": entry.version,
-        "parameters": canonical(work.parameters),
+        "parameters": parameters_text(work.parameters),
         "instance": instance.label,
         "instance_definition": instance.definition,
         "epsilon": work.epsilon,

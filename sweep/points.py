@@ -8,7 +8,7 @@ have none of these runs; what the analysis finds in them is in the sweep's own.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,10 +16,13 @@ import pyarrow as pa
 
 from algos.families import FAMILIES
 from algos.identity import canonical, digest
-from sweep.plan import Cell, Unit, describe
+from sweep.plan import Cell, Plan, describe
 from sweep.tracking import MAX_RUNS, RunSpec
+from sweep.units import Unit
 
 Point = dict[str, Any]
+
+MOST_CELLS = 10_000  # with points; a plot of more shows nothing
 
 
 def series_name(cell: Cell) -> str:
@@ -37,28 +40,40 @@ class Points:
     """Gathers a sweep's results cell by cell, for the runs that show them.
 
     Args:
-        cells: the sweep's cells by identity.
+        plan: the sweep's cells.
         limit: the largest number of runs wanted beside the sweep's own.
+
+    Attributes:
+        runs: the runs beside the sweep's own; none where there would be too many.
+        cells: how many cells have points in them.
+        curves: whether each run is a cell, regret against t.
     """
 
-    def __init__(self, cells: Mapping[str, Cell], limit: int) -> None:
+    def __init__(self, plan: Plan, limit: int) -> None:
         limit = min(limit, MAX_RUNS)
-        cells = {
-            key: cell
-            for key, cell in cells.items()
-            if FAMILIES[cell.work.algorithm.family].has_regret
-        }
-        self.cells = cells
-        self.curves = len(cells) <= limit
-        self.run_of = {key: self._run(cell)[:8] for key, cell in cells.items()}
-        first: dict[str, str] = {}
-        for key in cells:
-            first.setdefault(self.run_of[key], key)
+        self.plan = plan
+        shown = [
+            (section, first)
+            for section, first in zip(plan.sections, plan.first, strict=True)
+            if FAMILIES[section.algorithm.family].has_regret
+        ]
+        self.cells = sum(section.cells for section, _ in shown)
+        self.curves = self.cells <= limit
+        series = sum(section.cells // len(section.epsilons) for section, _ in shown)
         self.runs: list[RunSpec] = []
-        if len(first) <= limit:
-            self.runs = [self._spec(run, cells[key]) for run, key in first.items()]
-        self._parts: dict[str, dict[int, np.ndarray]] = {}
-        self._counts: dict[str, int] = {}
+        self._run_of: dict[int, str] = {}  # by the number of the cell
+        self._parts: dict[int, dict[int, np.ndarray]] = {}
+        self._counts: dict[int, int] = {}
+        if (self.cells if self.curves else series) > limit or self.cells > MOST_CELLS:
+            self.cells = 0
+            return
+        for section, first in shown:
+            for number in range(first, first + section.cells):
+                cell = plan[number]
+                run = self._run(cell)[:8]
+                if run not in {spec.id for spec in self.runs}:
+                    self.runs.append(self._spec(run, cell))
+                self._run_of[number] = run
 
     def _run(self, cell: Cell) -> str:
         """Digits that tell runs apart, where names may be rounded alike."""
@@ -90,35 +105,35 @@ class Points:
 
     def add(self, unit: Unit, table: pa.Table) -> Iterator[tuple[str, list[Point]]]:
         """Take a unit's rows; yields (run, points) for each cell that is now complete."""
-        if not self.runs:
-            return
         count = unit.stop - unit.start
-        for h, name in enumerate(unit.cells):
-            if name not in self.cells:
+        for h, number in enumerate(unit.numbers):
+            if number not in self._run_of:
                 continue
             part = table.slice(h * count, count)
             regret = np.array(part["regret"].to_pylist()) if self.curves else _last(part["regret"])
-            self._parts.setdefault(name, {})[unit.start] = regret
-            self._counts[name] = self._counts.get(name, 0) + count
-            if self._counts[name] >= self.cells[name].replicates:
-                parts = self._parts.pop(name)
+            self._parts.setdefault(number, {})[unit.start] = regret
+            self._counts[number] = self._counts.get(number, 0) + count
+            if self._counts[number] >= self.plan.section(number)[0].replicates:
+                parts = self._parts.pop(number)
                 checkpoints = np.array(part["checkpoints"][0].as_py())
                 values = np.concatenate([parts[start] for start in sorted(parts)])
-                yield self.run_of[name], self._points(name, checkpoints, values)
+                yield self._run_of[number], self._points(number, checkpoints, values)
 
     def complete(
         self, rows: Iterable[tuple[str, np.ndarray, np.ndarray]]
     ) -> Iterator[tuple[str, list[Point]]]:
         """(run, points) of cells given as (identity, checkpoints, regret (replicates, C))."""
+        numbers = {self.plan[number].id: number for number in self._run_of}
         for name, checkpoints, regret in rows if self.runs else ():
-            if name not in self.cells:
+            if name not in numbers:
                 continue
             values = regret if self.curves else regret[:, -1]
-            yield self.run_of[name], self._points(name, checkpoints, values)
+            number = numbers[name]
+            yield self._run_of[number], self._points(number, checkpoints, values)
 
-    def _points(self, name: str, checkpoints: np.ndarray, values: np.ndarray) -> list[Point]:
+    def _points(self, number: int, checkpoints: np.ndarray, values: np.ndarray) -> list[Point]:
         if not self.curves:
-            return [{"epsilon": self.cells[name].work.epsilon} | _summary(values)]
+            return [{"epsilon": self.plan[number].work.epsilon} | _summary(values)]
         return [
             {"t": int(t)} | _summary(np.ascontiguousarray(values[:, i]))
             for i, t in enumerate(checkpoints)

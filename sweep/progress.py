@@ -23,6 +23,7 @@ class Counts:
     seconds_done: float = 0.0
     rounds_done: float = 0.0
     failures: int = 0
+    actors: int = 0
 
 
 class Display:
@@ -62,7 +63,8 @@ class Display:
         counts = self.counts
         words = (
             f"cells {counts.cells_done}/{counts.cells}  "
-            f"replicates {counts.replicates_done}/{counts.replicates}  {self.rate():.1e} rounds/s"
+            f"replicates {counts.replicates_done}/{counts.replicates}  {self.rate():.1e} rounds/s  "
+            f"actors {counts.actors}"
         )
         return words + (f"  failed units {counts.failures}" if counts.failures else "")
 

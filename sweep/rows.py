@@ -1,4 +1,4 @@
-"""Rows: what a unit of work leaves behind, as an Arrow table.
+"""Rows: what units of work leave behind, as Arrow tables.
 
 One row per (cell, replicate), deterministic columns only. The `instance` column is derived from
 the definition, so a row does not depend on how the sweep that made it was written.
@@ -6,13 +6,19 @@ the definition, so a row does not depend on how the sweep that made it was writt
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 
 from algos import checkpoints
-from algos.families import FAMILIES, Family
-from sweep.plan import Unit, identity_columns
+from algos.families import FAMILIES, Family, Outcome
+from algos.simulate import Work
+from sweep.plan import identity_columns
 from sweep.schemas import CURVES, IDENTITY
+from sweep.units import Unit
 
 
 def schema(family: Family) -> pa.Schema:
@@ -28,41 +34,90 @@ def _type(dtype: str) -> pa.DataType:
     return pa.from_numpy_dtype(np.dtype(dtype))
 
 
+def play(unit: Unit) -> Outcome:
+    """Simulate a unit."""
+    recorded, horizons = _recorded(unit.horizons)
+    return unit.work.play(unit.seed, range(unit.start, unit.stop), recorded, horizons)
+
+
+@lru_cache(maxsize=256)
+def _recorded(horizons: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """The checkpoints of a run to these horizons, and the horizons as an array."""
+    return checkpoints.grid(horizons[-1], horizons), np.array(horizons, np.int64)
+
+
+@lru_cache(maxsize=1024)
+def _kept(T: int, horizons: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """A cell's own checkpoints, whatever else the run recorded, and their places in the run."""
+    own = checkpoints.grid(T)
+    return own, np.searchsorted(_recorded(horizons)[0], own)
+
+
+class RowBuilder:
+    """Gathers outcomes of one family's units; column by column, because units are many."""
+
+    def __init__(self, family: Family) -> None:
+        self.family = family
+        self.identities: list[Mapping[str, Any]] = []
+        self.counts: list[int] = []  # rows of each identity
+        self.starts: list[int] = []  # their first replicates
+        self.values: dict[str, list[np.ndarray]] = {
+            name: [] for name in ("checkpoints", "regret", *(c.name for c in family.columns))
+        }
+
+    def add(self, unit: Unit, outcome: Outcome) -> None:
+        """Take the outcome of a unit: horizon by horizon, replicates in order."""
+        common = _common(unit.work, unit.seed)
+        count = unit.stop - unit.start
+        for h, (T, cell) in enumerate(zip(unit.horizons, unit.cells, strict=True)):
+            self.identities.append({**common, "T": T, "cell": cell})
+            self.counts.append(count)
+            self.starts.append(unit.start)
+            if self.family.has_regret:
+                kept, places = _kept(T, unit.horizons)
+                self.values["checkpoints"].append(np.broadcast_to(kept, (count, len(kept))))
+                self.values["regret"].append(outcome["regret"][:, places])
+            else:
+                self.values["checkpoints"].append(np.zeros((count, 0), np.int64))
+                self.values["regret"].append(np.zeros((count, 0)))
+            for column in self.family.columns:
+                self.values[column.name].append(outcome[column.name][:, h])
+
+    def table(self) -> pa.Table:
+        """The rows, unit by unit."""
+        places = pa.array(np.repeat(np.arange(len(self.counts)), self.counts))
+        arrays = {
+            name: pa.array([identity[name] for identity in self.identities], kind).take(places)
+            for name, kind in IDENTITY
+        }
+        arrays["replicate"] = pa.array(
+            np.concatenate(
+                [
+                    np.arange(start, start + count)
+                    for start, count in zip(self.starts, self.counts, strict=True)
+                ]
+            )
+        )
+        lists = {"checkpoints", "regret", *(c.name for c in self.family.columns if c.is_list)}
+        for name, parts in self.values.items():
+            arrays[name] = _lists(parts) if name in lists else pa.array(np.concatenate(parts))
+        return pa.table(arrays, schema=schema(self.family))
+
+
 def simulate_unit(unit: Unit) -> pa.Table:
     """Play a unit and return its rows, horizon by horizon, replicates in order."""
-    work = unit.work
-    horizons = np.array(unit.horizons, np.int64)
-    recorded = checkpoints.grid(work.T, unit.horizons)
-    outcome = work.play(unit.seed, range(unit.start, unit.stop), recorded, horizons)
-    family = FAMILIES[work.algorithm.family]
-    tables = []
-    for h, (T, cell) in enumerate(zip(unit.horizons, unit.cells, strict=True)):
-        arrays = _identity(unit, T, cell)
-        kept = checkpoints.grid(T) if family.has_regret else recorded[:0]
-        # a cell's own checkpoints, whatever else the run recorded
-        regret = np.zeros((unit.stop - unit.start, 0))
-        if family.has_regret:
-            regret = outcome["regret"][:, np.searchsorted(recorded, kept)]
-        arrays["checkpoints"] = _lists(np.broadcast_to(kept, regret.shape))
-        arrays["regret"] = _lists(regret)
-        for column in family.columns:
-            values = outcome[column.name][:, h]
-            arrays[column.name] = _lists(values) if column.is_list else pa.array(values)
-        tables.append(pa.table(arrays, schema=schema(family)))
-    return pa.concat_tables(tables)
+    builder = RowBuilder(FAMILIES[unit.work.algorithm.family])
+    builder.add(unit, play(unit))
+    return builder.table()
 
 
-def _identity(unit: Unit, T: int, cell: str) -> dict[str, pa.Array]:
-    count = unit.stop - unit.start
-    values = identity_columns(unit.work, unit.seed, cell) | {"T": T}
-    types = dict(IDENTITY)
-    arrays = {key: pa.repeat(pa.scalar(value, types[key]), count) for key, value in values.items()}
-    arrays["replicate"] = pa.array(np.arange(unit.start, unit.stop, dtype=np.int64))
-    return arrays
+def _common(work: Work, seed: int) -> dict[str, Any]:
+    """The identity columns that all cells of a stream share."""
+    return identity_columns(work, seed, "")
 
 
-def _lists(values: np.ndarray) -> pa.ListArray:
-    """A list column from an array (rows, entries)."""
-    rows, entries = values.shape
-    offsets = np.arange(rows + 1, dtype=np.int32) * np.int32(entries)
-    return pa.ListArray.from_arrays(offsets, pa.array(np.ascontiguousarray(values).ravel()))
+def _lists(parts: list[np.ndarray]) -> pa.ListArray:
+    """A list column from arrays (rows, entries), one below the other."""
+    lengths = np.repeat([part.shape[1] for part in parts], [part.shape[0] for part in parts])
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+    return pa.ListArray.from_arrays(offsets, pa.array(np.concatenate([p.ravel() for p in parts])))

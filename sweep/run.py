@@ -23,10 +23,13 @@ from algos.registry import load_plugins
 from sweep import plan as planning
 from sweep.config import Settings
 from sweep.driver import Driver, Job, session
+from sweep.manifest import write_manifest
 from sweep.points import Points
-from sweep.schemas import FAILURES, MANIFEST
+from sweep.present import Present
+from sweep.schemas import FAILURES
 from sweep.store import Store
 from sweep.tracking import Mode, Tracker, resolve_mode
+from sweep.units import Pending
 
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO)
 # A line as it is: no wrapping, no colours, no markup.
@@ -43,12 +46,12 @@ class Published:
     files: dict[str, Path]
 
 
-# Called when all rows are committed, with (sweep folder, store root, whether nothing is new);
-# prints its findings.
-Analyse = Callable[[Path, Path, bool], Published | None]
+# Called when all rows are committed, with (sweep folder, store, whether nothing is new); prints
+# its findings.
+Analyse = Callable[[Path, str, bool], Published | None]
 # Called where points of earlier sessions may be missing in W&B: yields (cell, checkpoints,
 # regret) of all complete cells.
-Curves = Callable[[Path, Path], Any]
+Curves = Callable[[Path, str], Any]
 
 
 class Interrupted(Exception):
@@ -71,16 +74,22 @@ def run(
     except ValueError as error:
         raise InputError("tracking", settings.tracking, str(error)) from None
     store = Store(settings.store)
-    present = store.present(plan.cells) if store.rows.is_dir() else {}
-    units = planning.units(plan, present, settings.block, store.corrections())
     name = f"{settings.grid_name.replace('/', '-')}-{plan.id_digits}"
-    job = Job(settings, name, plan, store, present, units)
+    pending = Pending(plan, _present(settings, plan, store), settings.block, store.corrections())
+    job = Job(settings, name, plan, store, pending)
+    for damaged in store.damaged:
+        done = "would be" if settings.dry_run else "was"
+        console.print(
+            f"store: {damaged.name} is damaged ({damaged.reason}); it {done} set aside in"
+            f" {store.root}/damaged, and what it held of this sweep is simulated again",
+            **PLAIN,
+        )
     if settings.dry_run:
         summary(console, job)
         return 0
     with ExitStack() as stack:
         joined = None
-        if units and settings.address is not None:  # before anything is written
+        if pending and settings.address is not None:  # before anything is written
             joined = stack.enter_context(session(settings))
         store.open_for_writing()
         summary(console, job)
@@ -97,6 +106,16 @@ def run(
             ) from None
 
 
+def _present(settings: Settings, plan: planning.Plan, store: Store) -> Present | None:
+    """What the store has of a plan; damaged segments are set aside, unless this is a dry run."""
+    if not store.exists():
+        return None
+    present = Present(plan)
+    for rows in store.scan(present.relevant, set_aside=not settings.dry_run):
+        present.add(rows)
+    return present
+
+
 def _carry_out(
     job: Job,
     mode: Mode,
@@ -111,9 +130,8 @@ def _carry_out(
     folder.mkdir(exist_ok=True)
     store.write_text(folder / "config.yaml", OmegaConf.to_yaml(settings.resolved))
     store.write_text(folder / "command.txt", shlex.join(command) + "\n")
-    cells = [planning.describe(cell) for cell in job.plan.cells.values()]
-    store.write_table(folder / "manifest.parquet", cells, MANIFEST)
-    points = Points(job.plan.cells, settings.tracked_runs if mode != "none" else 0)
+    write_manifest(folder / "manifest.parquet", job.plan)
+    points = Points(job.plan, settings.tracked_runs if mode != "none" else 0)
     config = dict(settings.resolved)
     tracker = Tracker(mode, folder, job.name, config, points.runs, project=settings.project)
     driver = Driver(job, points, tracker, console)
@@ -121,7 +139,7 @@ def _carry_out(
     try:
         failures = driver.simulate(joined)
         store.write_table(folder / "failures.parquet", failures, FAILURES)
-        published = analyse(folder, store.root, not job.units)
+        published = analyse(folder, store.root, not job.pending)
         if earlier and _lagging(folder, mode, points):
             for run_id, found in points.complete(curves(folder, store.root)):
                 tracker.points(run_id, found)
@@ -154,14 +172,14 @@ def _carry_out(
 
 def summary(console: Console, job: Job) -> None:
     """Say what the sweep is and what is left of it."""
-    plan, missing = job.plan, sum(job.missing().values())
-    seconds = sum(unit.seconds for unit in job.units)
+    plan, pending = job.plan, job.pending
     dropped = "".join(f", {count:,} dropped ({why})" for why, count in plan.dropped.items())
     for line in (
         f"sweep {job.name} in {job.settings.store}",
-        f"{plan.combinations:,} combinations: {len(plan.cells):,} cells{dropped}",
-        f"{job.wanted:,} replicates: {job.wanted - missing:,} in the store, {missing:,} to simulate"
-        f" in {len(job.units):,} units, about {duration(seconds)} on one core",
+        f"{plan.combinations:,} combinations: {len(plan):,} cells{dropped}",
+        f"{plan.replicates:,} replicates: {plan.replicates - pending.replicates:,} in the store,"
+        f" {pending.replicates:,} to simulate in {pending.units:,} units,"
+        f" about {duration(pending.seconds)} on one core",
     ):
         console.print(line, **PLAIN)
 
@@ -183,4 +201,4 @@ def _lagging(folder: Path, mode: Mode, points: Points) -> bool:
     except (OSError, ValueError, KeyError):
         return True
     logged = sum(len(runs.get(spec.id, {}).get("marks", ())) for spec in points.runs)
-    return points.curves or logged < len(points.cells)
+    return points.curves or logged < points.cells

@@ -58,3 +58,21 @@ FAILURES = pa.schema(
         ("traceback", pa.string()),
     ]
 )
+
+# What a unit took: `seconds` measured, `uncorrected` expected; `finished` in seconds since 1970.
+TIMINGS = pa.schema(
+    [
+        ("stream", pa.string()),
+        ("algorithm", pa.string()),
+        ("version", pa.int64()),
+        ("distribution", pa.string()),
+        ("T", pa.int64()),
+        ("start", pa.int64()),
+        ("stop", pa.int64()),
+        ("seconds", pa.float64()),
+        ("uncorrected", pa.float64()),
+        ("host", pa.string()),
+        ("pid", pa.int64()),
+        ("finished", pa.float64()),
+    ]
+)

@@ -53,21 +53,40 @@ class Store:
     """A results store in a folder, made when first written to."""
 
     def __init__(self, root: str | os.PathLike[str]) -> None:
-        self.root = Path(root)
+        self._root = Path(root)
+        self.root = str(root)
+        self.damaged: list[Any] = []
+
+    def exists(self) -> bool:
+        """Whether there are rows."""
+        return self.rows.is_dir()
+
+    def append_rows(self, tables: Sequence[pa.Table]) -> None:
+        """Commit rows."""
+        self.append(self.rows, tables)
+
+    def append_timings(self, table: pa.Table) -> None:
+        """Commit timings."""
+        self.append(self.timings, [table])
+
+    def scan(self, relevant: Any, set_aside: bool) -> Any:
+        """The rows by cell and replicate."""
+        for segment in self.segments(self.rows):
+            yield pq.read_table(segment, columns=["cell", "replicate"])
 
     @property
     def rows(self) -> Path:
         """The folder of the results' segments."""
-        return self.root / "rows"
+        return self._root / "rows"
 
     @property
     def timings(self) -> Path:
         """The folder of the timings' segments."""
-        return self.root / "timings"
+        return self._root / "timings"
 
     def sweep_folder(self, sweep: str) -> Path:
         """The folder of one sweep."""
-        return self.root / "sweeps" / sweep
+        return self._root / "sweeps" / sweep
 
     def open_for_writing(self) -> None:
         """Make the store's folders and try a write; leave nothing behind where that fails.
@@ -77,7 +96,7 @@ class Store:
         """
         made: list[Path] = []
         try:
-            for folder in (self.rows, self.timings, self.root / "sweeps"):
+            for folder in (self.rows, self.timings, self._root / "sweeps"):
                 made.extend(_make(folder))
             probe = self.rows / f".{uuid.uuid4().hex}.tmp"
             probe.touch()

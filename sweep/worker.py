@@ -1,4 +1,4 @@
-"""What an actor does, without Ray: compile kernels once, play units, tag every outcome."""
+"""What an actor does, without Ray: compile kernels once, play units, return rows."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import os
 import socket
 import time
 import traceback
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -16,56 +16,78 @@ from filelock import FileLock
 from algos import kernel_cache
 from algos.families import FAMILIES
 from algos.simulate import Work
-from sweep.plan import Unit
-from sweep.rows import simulate_unit
-
-
-@dataclass(frozen=True)
-class Done:
-    """A unit that was played: its rows, and what it took."""
-
-    unit: int
-    table: pa.Table
-    seconds: float
-    host: str
-    pid: int
+from sweep.rows import RowBuilder, play
+from sweep.schemas import TIMINGS
+from sweep.units import Unit, expected_seconds
 
 
 @dataclass(frozen=True)
 class Failed:
-    """A unit whose kernel raised."""
+    """A unit whose kernel raised; `unit` is its place in the batch."""
 
     unit: int
     error: str
     traceback: str
 
 
-Outcome = Done | Failed
+@dataclass(frozen=True)
+class Played:
+    """What came of a batch of units.
+
+    `done` are the places in the batch of the units that were played; `tables` hold their rows,
+    one table per family, units in order; `timings` has a row for each.
+    """
+
+    done: list[int]
+    tables: dict[str, pa.Table]
+    timings: pa.Table
+    failed: list[Failed] = field(default_factory=list)
 
 
-def play_units(units: Iterable[tuple[int, Unit]]) -> list[Outcome]:
-    """Play numbered units one after the other; an exception fails its unit only."""
-    outcomes: list[Outcome] = []
-    for number, unit in units:
+def play_units(units: Sequence[Unit]) -> Played:
+    """Play units one after the other; an exception fails its unit only."""
+    builders: dict[str, RowBuilder] = {}
+    done: list[int] = []
+    failed: list[Failed] = []
+    seconds: list[float] = []
+    for place, unit in enumerate(units):
         start = time.perf_counter()
         try:
-            table = simulate_unit(unit)
+            outcome = play(unit)
+            name = unit.work.algorithm.family
+            builders.setdefault(name, RowBuilder(FAMILIES[name])).add(unit, outcome)
         except Exception as error:
             line = f"{type(error).__name__}: {error}".split("\n")[0]
-            outcomes.append(Failed(number, line, traceback.format_exc()))
+            failed.append(Failed(place, line, traceback.format_exc()))
         else:
-            seconds = time.perf_counter() - start
-            outcomes.append(Done(number, table, seconds, socket.gethostname(), os.getpid()))
-    return outcomes
+            seconds.append(time.perf_counter() - start)
+            done.append(place)
+    tables = {name: builder.table() for name, builder in builders.items()}
+    return Played(done, tables, _timings([units[i] for i in done], seconds), failed)
 
 
-def kernels(units: Iterable[Unit]) -> list[Work]:
-    """One piece of work for each compiled kernel that `units` need."""
-    needed: dict[tuple[str, str], Work] = {}
-    for unit in units:
-        key = (unit.work.algorithm.name, unit.work.instance.distribution)
-        needed.setdefault(key, unit.work)
-    return list(needed.values())
+def _timings(units: Sequence[Unit], seconds: Sequence[float]) -> pa.Table:
+    """What each unit took, beside what was expected before measurements."""
+    works = [unit.work for unit in units]
+    counts = [unit.stop - unit.start for unit in units]
+    columns = {
+        "stream": [work.stream for work in works],
+        "algorithm": [work.algorithm.name for work in works],
+        "version": [work.algorithm.version for work in works],
+        "distribution": [work.instance.distribution for work in works],
+        "T": [work.T for work in works],
+        "start": [unit.start for unit in units],
+        "stop": [unit.stop for unit in units],
+        "seconds": seconds,
+        "uncorrected": [
+            count * expected_seconds(work.algorithm, work.instance, work.epsilon, work.T)
+            for work, count in zip(works, counts, strict=True)
+        ],
+        "host": [socket.gethostname()] * len(units),
+        "pid": [os.getpid()] * len(units),
+        "finished": [time.time()] * len(units),
+    }
+    return pa.table(columns, schema=TIMINGS)
 
 
 def warm(needed: Sequence[Work], first: int = 0) -> None:

@@ -6,7 +6,7 @@ import logging
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import psutil
@@ -17,7 +17,9 @@ import pytest
 LIMIT = 240.0  # seconds: far above what any of these sweeps takes on a busy machine
 
 
-def start(arguments: Sequence[str], folder: Path) -> subprocess.Popen[str]:
+def start(
+    arguments: Sequence[str], folder: Path, environment: Mapping[str, str] | None = None
+) -> subprocess.Popen[str]:
     """`python -m sweep ARGUMENTS` in `folder`, without W&B unless the arguments say so."""
     given = list(arguments)
     if not any(argument.startswith("tracking") for argument in given):
@@ -25,6 +27,7 @@ def start(arguments: Sequence[str], folder: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "sweep", *given],
         cwd=folder,
+        env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

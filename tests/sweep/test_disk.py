@@ -17,14 +17,14 @@ from sweep.store import Store
 def test_a_full_disk_is_one_line(tmp_path, monkeypatch, capsys):
     """The commit of rows fails as it does on a full disk; what was there before stays."""
 
-    def full(self: Store, folder: object, tables: object) -> None:
+    def full(self: Store, tables: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     def simulate(self: driving.Driver, joined: int | None) -> list[object]:
-        self.job.store.append(self.job.store.rows, [])
+        self.job.store.append_rows([])
         raise AssertionError("the commit must fail")
 
-    monkeypatch.setattr(Store, "append", full)
+    monkeypatch.setattr(Store, "append_rows", full)
     monkeypatch.setattr(driving.Driver, "simulate", simulate)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["sweep", "+grid=quickstart", "tracking=none"])
@@ -61,5 +61,5 @@ def test_runs_are_told_apart_past_the_digits_of_their_names():
         "grid.instance=[{name:bernoulli,means:[[0.5,0.4],[0.5,0.4000001]]}]",
     )  # fmt: skip
     for limit in (4, 16):
-        points = Points(plan.cells, limit)
-        assert len(points.runs) == len(set(points.run_of.values())) == 4
+        points = Points(plan, limit)
+        assert len(points.runs) == len(set(points._run_of.values())) == 4

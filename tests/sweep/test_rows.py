@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import numpy as np
@@ -11,9 +12,9 @@ from test_plan import BASE, planned
 
 from algos import simulate
 from algos.checkpoints import grid
-from sweep import plan as planning
 from sweep.rows import simulate_unit
-from sweep.worker import Done, Failed, kernels, play_units, warm
+from sweep.units import Pending
+from sweep.worker import play_units, warm
 
 ORDER = [("cell", "ascending"), ("replicate", "ascending")]
 
@@ -21,12 +22,13 @@ ORDER = [("cell", "ascending"), ("replicate", "ascending")]
 def played(block: int | None, seed: int = 0, order: int | None = None, *more: str) -> pa.Table:
     """All rows of the base grid, units of the given size, shuffled by `order`."""
     plan, _ = planned(*BASE, *more)
-    units = planning.units(plan, {}, block)
+    units = list(Pending(plan, block=block))
     if order is not None:
         units = [units[i] for i in np.random.default_rng(order).permutation(len(units))]
-    outcomes = play_units(enumerate(units))
-    assert all(isinstance(outcome, Done) for outcome in outcomes)
-    return pa.concat_tables([outcome.table for outcome in outcomes]).sort_by(ORDER)
+    played = play_units(units)
+    assert played.done == list(range(len(units))) and not played.failed
+    assert played.timings.num_rows == len(units)
+    return played.tables["bandit"].sort_by(ORDER)
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +51,7 @@ def test_a_served_cell_equals_its_own_run(whole):
 
 def test_rows_are_what_simulate_returns(whole):
     plan, _ = planned(*BASE)
-    for cell in plan.cells.values():
+    for cell in plan:
         rows = whole.filter(pa.compute.equal(whole["cell"], cell.id)).to_pylist()
         assert [row["replicate"] for row in rows] == list(range(20))
         direct = simulate(
@@ -74,15 +76,15 @@ def test_a_family_with_fewer_rounds_than_arms():
     )  # fmt: skip
     plan, _ = planned(*overrides)
     per_algorithm = {"rnm_ftnl": 2, "ftnl": 4, "decreasing_hedge": 1}
-    assert len(plan.cells) == 4 * 3 * sum(per_algorithm.values())
-    units = planning.units(plan, {}, block=3)
+    assert len(plan) == 4 * 3 * sum(per_algorithm.values())
+    units = list(Pending(plan, block=3))
     assert len(units) == 4 * 2 * sum(per_algorithm.values())  # all are anytime
-    warm(kernels(units))
-    outcomes = play_units(enumerate(units))
-    assert all(isinstance(outcome, Done) for outcome in outcomes)
-    table = pa.concat_tables([outcome.table for outcome in outcomes]).sort_by(ORDER)
-    assert table.num_rows == 4 * len(plan.cells)
-    for cell in plan.cells.values():
+    warm(Pending(plan).kernels())
+    played = play_units(units)
+    assert not played.failed
+    table = played.tables["full_information"].sort_by(ORDER)
+    assert table.num_rows == 4 * len(plan)
+    for cell in plan:
         rows = table.filter(pa.compute.equal(table["cell"], cell.id)).to_pylist()
         work = cell.work
         direct = simulate(
@@ -97,19 +99,20 @@ def test_a_family_with_fewer_rounds_than_arms():
 
 def test_a_kernel_that_raises_fails_its_unit_only():
     plan, _ = planned(*BASE, "grid.algorithm=[adap_ucb]")
-    units = planning.units(plan, {}, block=20)
-    broken = planning.Unit(
-        units[0].work, -1, 0, 2, units[0].horizons, units[0].cells, 1.0
-    )  # a negative seed: SeedSequence refuses
-    first, second, third = play_units([(0, units[0]), (7, broken), (1, units[1])])
-    assert isinstance(first, Done) and isinstance(third, Done)
-    assert isinstance(second, Failed) and second.unit == 7
-    assert "ValueError" in second.error and "simulate_unit" in second.traceback
+    units = list(Pending(plan, block=20))
+    broken = dataclasses.replace(units[0], seed=-1)  # SeedSequence refuses
+    played = play_units([units[0], broken, units[1]])
+    assert played.done == [0, 2]
+    alone = [simulate_unit(unit) for unit in units[:2]]
+    assert played.tables["bandit"].equals(pa.concat_tables(alone).combine_chunks())
+    [failed] = played.failed
+    assert failed.unit == 1
+    assert "ValueError" in failed.error and "SeedSequence" in failed.traceback
 
 
 def test_warming_needs_each_kernel_once():
     plan, _ = planned(*BASE)
-    needed = kernels(planning.units(plan, {}, block=1))
+    needed = Pending(plan, block=1).kernels()
     assert sorted(work.algorithm.name for work in needed) == ["adap_ucb", "dp_se", "ucb1"]
     warm(needed, first=2)
     assert all(work.algorithm.kernel.signatures for work in needed)
@@ -119,7 +122,7 @@ def test_a_unit_survives_a_trip_through_pickle_with_its_cached_kernel():
     import pickle
 
     plan, _ = planned(*BASE)
-    unit = planning.units(plan, {}, block=5)[0]
+    unit = next(iter(Pending(plan, block=5)))
     copy = pickle.loads(pickle.dumps(unit))
     assert copy.work.algorithm is unit.work.algorithm
     assert simulate_unit(copy).equals(simulate_unit(unit))

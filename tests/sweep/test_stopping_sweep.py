@@ -19,6 +19,7 @@ from sweep.points import Points
 from sweep.rows import simulate_unit
 from sweep.schemas import MANIFEST
 from sweep.store import Store
+from sweep.units import Pending
 
 STREAMS = "grid.instance=[{name:two_point,mu:[0.1,0.3]}]"
 BASE = ("grid.algorithm=[{name:nas,alpha:0.3},{name:dp_exp_nas,alpha:[0.1,0.3]}]", STREAMS,
@@ -27,7 +28,7 @@ BASE = ("grid.algorithm=[{name:nas,alpha:0.3},{name:dp_exp_nas,alpha:[0.1,0.3]}]
 
 def test_the_shipped_grid_plans():
     plan, checked = planned("+grid=stopping_rule")
-    assert plan.cells and checked.grid["question"] and not plan.dropped
+    assert len(plan) and checked.grid["question"] and not plan.dropped
 
 
 def test_families_do_not_mix():
@@ -36,10 +37,10 @@ def test_families_do_not_mix():
         "grid.instance=[azize_fig3,{name:two_point,mu:0.1}]",
         "grid.epsilon=[0.1,1]", "grid.T=[1e4]",
     )  # fmt: skip
-    assert len(plan.cells) == 4 and sum(plan.dropped.values()) == 4
-    for cell in plan.cells.values():
+    assert len(plan) == 4 and sum(plan.dropped.values()) == 4
+    for cell in plan:
         assert cell.work.algorithm.family in cell.work.instance.families
-    assert {cell.work.algorithm.family for cell in plan.cells.values()} == {
+    assert {cell.work.algorithm.family for cell in plan} == {
         "bandit",
         "stopping_rule",
     }
@@ -50,20 +51,20 @@ def test_families_do_not_mix():
 
 def test_a_run_serves_every_smaller_number_of_rounds():
     plan, _ = planned(*BASE)
-    assert len(plan.cells) == 2 * 2 * (1 + 2 * 2)
-    for unit in planning.units(plan, {}):
+    assert len(plan) == 2 * 2 * (1 + 2 * 2)
+    for unit in Pending(plan):
         assert unit.horizons == (10**4, 10**9)
 
 
 def test_rows_hold_three_scalars_and_no_curve():
     plan, _ = planned(*BASE)
-    tables = [simulate_unit(unit) for unit in planning.units(plan, {}, block=5)]
+    tables = [simulate_unit(unit) for unit in Pending(plan, block=5)]
     whole = pa.concat_tables(tables)
     assert whole.schema.field("stop_time").type == pa.int64()
     assert whole.schema.field("estimate").type == pa.float64()
     assert whole.schema.field("halted").type == pa.bool_()
     assert "pulls" not in whole.schema.names
-    for cell in plan.cells.values():
+    for cell in plan:
         rows = whole.filter(pa.compute.equal(whole["cell"], cell.id)).sort_by("replicate")
         work = cell.work
         definition = {"name": "two_point", "mu": work.instance.means[0]}
@@ -84,14 +85,14 @@ def commit(root: Path, overrides: tuple[str, ...], write_T: tuple[int, ...] = ()
     plan, _ = planned(*overrides)
     store = Store(root)
     store.open_for_writing()
-    tables = [simulate_unit(unit) for unit in planning.units(plan, {})]
+    tables = [simulate_unit(unit) for unit in Pending(plan)]
     if write_T:
         kept = pa.array(write_T, pa.int64())
         tables = [table.filter(pa.compute.is_in(table["T"], kept)) for table in tables]
-    store.append(store.rows, tables)
+    store.append_rows(tables)
     folder = store.sweep_folder(f"test-{len(overrides)}{len(write_T)}")
     folder.mkdir()
-    rows = [planning.describe(cell) for cell in plan.cells.values()]
+    rows = [planning.describe(cell) for cell in plan]
     store.write_table(folder / "manifest.parquet", rows, MANIFEST)
     return folder
 
@@ -150,22 +151,22 @@ def test_a_cell_without_rows_is_cut_from_the_longer_run(tmp_path):
 def test_tracking_has_no_points_of_cells_without_regret(tmp_path):
     plan, _ = planned(*BASE)
     for limit in (1, 100):
-        points = Points(plan.cells, limit)
+        points = Points(plan, limit)
         assert points.runs == []
-        for unit in planning.units(plan, {}):
+        for unit in Pending(plan):
             assert list(points.add(unit, simulate_unit(unit))) == []
     mixed, _ = planned(
         "grid.algorithm=[{name:dp_exp_nas,alpha:0.3},adap_ucb]",
         "grid.instance=[azize_fig3,{name:two_point,mu:0.3}]",
         "grid.epsilon=[0.1,1]", "grid.T=[1e3]", "grid.replicates=5",
     )  # fmt: skip
-    points = Points(mixed.cells, 100)
+    points = Points(mixed, 100)
     assert len(points.runs) == 2
-    found = [run for unit in planning.units(mixed, {})
+    found = [run for unit in Pending(mixed)
              for run, _ in points.add(unit, simulate_unit(unit))]  # fmt: skip
     assert sorted(found) == sorted(spec.id for spec in points.runs)
     empty = np.zeros((5, 0))
-    assert list(points.complete((name, empty[0], empty) for name in plan.cells)) == []
+    assert list(points.complete((cell.id, empty[0], empty) for cell in plan)) == []
 
 
 def test_the_store_keeps_booleans(tmp_path):

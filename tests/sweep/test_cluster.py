@@ -1,0 +1,89 @@
+"""Sweeps on three nodes that die: rows are those of an undisturbed run, bit for bit."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from conftest import end, finish, keys, rows, start, wait_for
+from ray_nodes import Nodes, actors, kill
+from test_plan import planned
+
+from sweep.units import Pending
+from sweep.worker import play_units
+
+GRID = ("+grid=quickstart", "grid.algorithm=[{name:ucb1,replicates:1500},dp_se,adap_klucb]",
+        "grid.T=[1e4,3e6]", "grid.replicates=100", "runtime.block=10")  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def undisturbed() -> pa.Table:
+    """The rows of the grid, simulated in this process."""
+    plan, _ = planned(*GRID)
+    played = play_units(list(Pending(plan, block=10)))
+    return played.tables["bandit"].sort_by([("cell", "ascending"), ("replicate", "ascending")])
+
+
+@pytest.fixture
+def cluster() -> Iterator[Nodes]:
+    """A head and two workers with one CPU each."""
+    with Nodes() as nodes:
+        nodes.add()
+        nodes.add()
+        yield nodes
+
+
+def committed(folder: Path) -> int:
+    """How many segments a store has."""
+    return len(list((folder / "results" / "rows").glob("[!.]*.parquet")))
+
+
+@pytest.mark.slow
+def test_nodes_and_actors_die_and_nothing_is_lost(undisturbed, cluster, tmp_path):
+    rng = random.Random(4)
+    options = ("runtime=cluster", f"runtime.address={cluster.address}")
+    process = start([*GRID, *options], tmp_path, cluster.environment)
+    try:
+        wait_for(lambda: committed(tmp_path) > 0 and len(actors(cluster.nodes[2])) == 1)
+        kill(cluster.nodes[2])
+        added = cluster.add()
+        wait_for(lambda: len(actors(added)) == 1)  # the new node gets an actor of its own
+        killed = 0
+        while process.poll() is None and killed < 6:
+            running = [one for node in cluster.nodes for one in actors(node)]
+            if running:
+                rng.choice(running).kill()
+                killed += 1
+            time.sleep(rng.uniform(0.5, 3.0))
+        status, out, err = finish(process)
+    finally:
+        end(process)
+    assert status == 0, err
+    assert killed >= 3 and "report.html" in out
+    assert rows(tmp_path / "results").equals(undisturbed)
+
+
+@pytest.mark.slow
+def test_the_driver_dies_twenty_times(undisturbed, cluster, tmp_path):
+    rng = random.Random(20)
+    options = ("runtime=cluster", f"runtime.address={cluster.address}")
+    seen = []
+    for _ in range(20):
+        process = start([*GRID, *options], tmp_path, cluster.environment)
+        try:
+            time.sleep(rng.uniform(0.0, 12.0))
+            process.kill()
+            process.communicate(timeout=30)
+        finally:
+            end(process)
+        seen.append(committed(tmp_path))
+    assert len(set(seen)) > 3  # some were killed while rows came in
+    status, _, err = finish(start([*GRID, *options], tmp_path, cluster.environment))
+    assert status == 0, err
+    table = rows(tmp_path / "results")
+    assert len(set(keys(table))) == table.num_rows
+    assert table.equals(undisturbed)
