@@ -213,7 +213,6 @@ def execute(
     wanted: int | None,
     plugins: Sequence[str],
     poll: float = 0.2,
-    start: Callable[[], Any] | None = None,
 ) -> Iterator[tuple[list[Outcome], int]]:
     """Play all units; yields what has finished since the last time, at least every `poll` s.
 
@@ -224,9 +223,8 @@ def execute(
         wanted: how many actors; None for one per CPU of the cluster, whatever joins or leaves.
         plugins: modules that register algorithms.
         poll: seconds.
-        start: makes an actor.
     """
-    crew = Crew(pending.kernels(), start or (lambda: simulator(plugins)), wanted)
+    crew = Crew(pending.kernels(), lambda: simulator(plugins), wanted)
     batches = Batches(pending)
     attempts: Counter[tuple[int, int]] = Counter()
     deaths: Counter[tuple[int, int]] = Counter()

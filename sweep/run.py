@@ -35,6 +35,7 @@ UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM
 # A line as it is: no wrapping, no colours, no markup.
 PLAIN: dict[str, Any] = {"highlight": False, "markup": False, "soft_wrap": True}
 TRACKER_TIMEOUT = 20.0  # seconds W&B gets to finish, once the results are safe
+LARGEST_REPORT = (1_000_000, 20_000)  # replicates and cells: some gigabytes, some minutes
 
 
 @dataclass(frozen=True)
@@ -139,8 +140,16 @@ def _carry_out(
     try:
         failures = driver.simulate(joined)
         store.write_table(folder / "failures.parquet", failures, FAILURES)
-        published = analyse(folder, store.root, not job.pending)
-        if earlier and _lagging(folder, mode, points):
+        large = job.plan.replicates > LARGEST_REPORT[0] or len(job.plan) > LARGEST_REPORT[1]
+        if large:
+            console.print(
+                f"no report: {job.plan.replicates:,} replicates of {len(job.plan):,} cells are too"
+                " many to be analysed along with the sweep; with memory and time for it:"
+                f" python -m analysis report {job.name} --store {shlex.quote(store.root)}",
+                **PLAIN,
+            )
+        published = None if large else analyse(folder, store.root, not job.pending)
+        if earlier and not large and _lagging(folder, mode, points):
             for run_id, found in points.complete(curves(folder, store.root)):
                 tracker.points(run_id, found)
         if published is not None:
@@ -167,7 +176,7 @@ def _carry_out(
             " command tries them again",
             **PLAIN,
         )
-    return 1 if failures or published is None else 0
+    return 1 if failures or (published is None and not large) else 0
 
 
 def summary(console: Console, job: Job) -> None:
