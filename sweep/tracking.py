@@ -21,6 +21,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from filelock import FileLock, Timeout
+
 Mode = Literal["online", "offline", "none"]
 
 MAX_RUNS = 16
@@ -169,7 +171,14 @@ class Tracker:
         if mode == "none":
             return
         try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            # Two of the same sweep at once would log everything twice; the other one goes on.
+            self._lock = FileLock(self._folder / ".tracking.lock", blocking=False)
+            self._lock.acquire()
             self._process = self._start(mode)
+        except Timeout:
+            self._note = "W&B: off, the same sweep is being tracked by another process"
+            return
         except OSError as error:
             self._note = f"W&B: off, {error}"
             return
@@ -218,6 +227,11 @@ class Tracker:
         process, self._process = self._process, None
         if process is None:
             return self._note
+        note = self._finish(process, timeout)
+        self._lock.release()
+        return note
+
+    def _finish(self, process: "subprocess.Popen[bytes]", timeout: float) -> str:
         self._send(op="close", seconds=timeout)
         self._queue.put(None)
         ended = self._reported.wait(timeout)
@@ -238,7 +252,6 @@ class Tracker:
         return self._note
 
     def _start(self, mode: Mode) -> "subprocess.Popen[bytes]":
-        self._folder.mkdir(parents=True, exist_ok=True)
         environment = {key: text for key, text in os.environ.items() if key not in _UNWANTED}
         root = str(Path(__file__).resolve().parents[1])
         paths = [root, *filter(None, [environment.get("PYTHONPATH")])]

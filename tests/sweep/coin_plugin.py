@@ -1,6 +1,8 @@
-"""A user's own module: one algorithm that works, and one whose kernel raises."""
+"""A user's own module: an algorithm that works, one that raises, and one that takes all down."""
 
 from __future__ import annotations
+
+import ctypes
 
 from numba import njit
 
@@ -29,9 +31,23 @@ def crash(env, rng, trace, T):
         record(trace, env, t, 0, 1)
 
 
+abort = ctypes.CDLL(None).abort
+abort.argtypes, abort.restype = [], None
+
+
+@njit
+def die(env, rng, trace, T):
+    """End the process in rounds past the 500th."""
+    for t in range(1, T + 1):
+        if t > 500:
+            abort()
+        record(trace, env, t, 0, 1)
+
+
 for name, kernel, parameters in (
     ("coin", coin, (Parameter("bias", 0.5, low=0.0, high=1.0, meaning="chance of arm 0"),)),
     ("crash", crash, ()),
+    ("die", die, ()),
 ):
     register(
         Algorithm(

@@ -159,6 +159,23 @@ def test_a_plugin_runs_and_a_failing_kernel_fails_alone(tmp_path, monkeypatch):
     assert "out of luck" in (folder / "report.html").read_text()
 
 
+def test_a_unit_that_takes_its_actor_down_fails_alone(tmp_path, monkeypatch):
+    """It travels with others, is found out, and the others are played all the same."""
+    shutil.copy(Path(__file__).with_name("coin_plugin.py"), tmp_path / "coin_plugin.py")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    arguments = ["+grid=quickstart", "plugins=[coin_plugin]", "grid.algorithm=[coin,die]",
+                 "grid.T=[400,1000]", "grid.epsilon=null", "grid.replicates=3", "runtime.block=3",
+                 "runtime.actors=1"]  # fmt: skip
+    status, _, err = sweep(arguments, tmp_path)
+    assert status == 1 and "1 units failed" in err and "Traceback" not in err
+    table = rows(tmp_path / "results")
+    assert table["algorithm"].unique().to_pylist() == ["coin"] and table.num_rows == 6
+    folder = only(tmp_path / "results" / "sweeps")
+    [failure] = pq.read_table(folder / "failures.parquet").to_pylist()
+    assert failure["algorithm"] == "die" and failure["attempts"] == 5
+    assert "Actor" in failure["error"]
+
+
 def test_offline_tracking_leaves_runs_to_send(undisturbed, tmp_path):
     shutil.copytree(undisturbed / "results", tmp_path / "results")
     status, _, err = sweep([*GRID, "runtime.actors=2", "tracking=offline"], tmp_path)

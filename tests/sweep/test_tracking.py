@@ -316,6 +316,16 @@ def test_listens_and_talks_on_the_loopback_interface_only(tmp_path: Path, server
     assert peers and peers <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
 
 
+def test_the_same_sweep_is_tracked_by_one_process(tmp_path: Path) -> None:
+    first, second = start(tmp_path, "offline"), start(tmp_path, "offline")
+    send(second)
+    assert "by another process" in second.close(20.0)
+    send(first)
+    assert "wandb sync" in first.close(20.0)
+    third = start(tmp_path, "offline")
+    assert "by another process" not in third.close(20.0)
+
+
 def test_none_starts_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tracking.subprocess, "Popen", None)
     tracker = start(tmp_path / "sweep", "none")
