@@ -26,14 +26,14 @@ from sweep.run import Interrupted, Published, run
 BAD_INPUT, INTERRUPTED = 2, 130
 
 
-def analyse(folder: Path, store: Path, unchanged: bool) -> Published | None:
+def analyse(folder: Path, store: str, unchanged: bool) -> Published | None:
     """Write the report of a sweep and print its findings; keep one that is up to date."""
     # Imported late: pictures and statistics are needed only once the rows are there.
     import analysis
     from analysis.terminal import show
 
     try:
-        report = analysis.write_report(str(folder), str(store), reuse=unchanged)
+        report = analysis.write_report(str(folder), store, reuse=unchanged)
     except analysis.AnalysisError as error:
         print(f"no report: {error}", file=sys.stderr)
         return None
@@ -55,11 +55,11 @@ def analyse(folder: Path, store: Path, unchanged: bool) -> Published | None:
     )
 
 
-def curves(folder: Path, store: Path) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+def curves(folder: Path, store: str) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
     """(cell, checkpoints, regret) of every complete cell of a sweep."""
     import analysis
 
-    frame = analysis.load(str(folder), str(store))
+    frame = analysis.load(str(folder), store)
     for cell, rows in frame.groupby("cell", sort=False):
         if len(rows) == rows["replicates"].iloc[0]:
             rows = rows.sort_values("replicate")

@@ -176,8 +176,8 @@ class Driver:
         self.tables, self.timings = [], []
         if tables:
             store = self.job.store
-            store.append(store.rows, tables)
-            store.append(store.timings, [pa.Table.from_pylist(timings)])
+            store.append_rows(tables)
+            store.append_timings(pa.Table.from_pylist(timings))
         self.flushed = time.monotonic()
 
     def _track(self, rate: float) -> None:

@@ -9,12 +9,15 @@ from __future__ import annotations
 import errno
 import json
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from omegaconf import OmegaConf
 from rich.console import Console
 
@@ -45,10 +48,10 @@ class Published:
 
 # Called when all rows are committed, with (sweep folder, store root, whether nothing is new);
 # prints its findings.
-Analyse = Callable[[Path, Path, bool], Published | None]
+Analyse = Callable[[Path, str, bool], Published | None]
 # Called where points of earlier sessions may be missing in W&B: yields (cell, checkpoints,
 # regret) of all complete cells.
-Curves = Callable[[Path, Path], Any]
+Curves = Callable[[Path, str], Any]
 
 
 class Interrupted(Exception):
@@ -71,10 +74,14 @@ def run(
     except ValueError as error:
         raise InputError("tracking", settings.tracking, str(error)) from None
     store = Store(settings.store)
-    present = store.present(plan.cells) if store.rows.is_dir() else {}
+    present = _present(store, plan.cells, not settings.dry_run) if store.exists() else {}
     units = planning.units(plan, present, settings.block, store.corrections())
     name = f"{settings.grid_name.replace('/', '-')}-{plan.id_digits}"
     job = Job(settings, name, plan, store, present, units)
+    for damaged in store.damaged:
+        done = "would be" if settings.dry_run else "was"
+        line = f"segment {damaged.name} is damaged ({damaged.reason}) and {done} set aside"
+        console.print(f"{line}; rows of it that this sweep needs are computed again", **PLAIN)
     if settings.dry_run:
         summary(console, job)
         return 0
@@ -83,9 +90,12 @@ def run(
         if units and settings.address is not None:  # before anything is written
             joined = stack.enter_context(session(settings))
         store.open_for_writing()
+        store.fetch_sweep(name)
         summary(console, job)
         try:
-            return _carry_out(job, mode, joined, command, console, analyse, curves)
+            status = _carry_out(job, mode, joined, command, console, analyse, curves)
+            store.publish_sweep(name)
+            return status
         except OSError as error:
             if error.errno not in UNWRITABLE:
                 raise
@@ -95,6 +105,22 @@ def run(
                 f"a folder that can be written ({error.strerror or error}); what was committed is"
                 " kept, and the same command goes on from there",
             ) from None
+
+
+def _present(store: Store, cells: Collection[str], set_aside: bool) -> dict[str, np.ndarray]:
+    """Per cell the replicate numbers that have a row, ascending."""
+    wanted = pa.array(list(cells), pa.string())
+
+    def relevant(column: pa.ChunkedArray) -> bool:
+        return bool(pc.any(pc.is_in(column, wanted)).as_py())
+
+    parts: dict[str, list[np.ndarray]] = {}
+    for table in store.scan(relevant, set_aside):
+        table = table.filter(pc.is_in(table["cell"], wanted))
+        for cell in table["cell"].unique().to_pylist():
+            own = table.filter(pc.equal(table["cell"], cell))
+            parts.setdefault(cell, []).append(own["replicate"].to_numpy())
+    return {cell: np.unique(np.concatenate(found)) for cell, found in parts.items()}
 
 
 def _carry_out(
@@ -108,7 +134,7 @@ def _carry_out(
 ) -> int:
     """Record, simulate, analyse and track; returns the exit status."""
     settings, store, folder = job.settings, job.store, job.folder
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(exist_ok=True, parents=True)
     store.write_text(folder / "config.yaml", OmegaConf.to_yaml(settings.resolved))
     store.write_text(folder / "command.txt", shlex.join(command) + "\n")
     cells = [planning.describe(cell) for cell in job.plan.cells.values()]

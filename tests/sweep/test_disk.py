@@ -17,14 +17,14 @@ from sweep.store import Store
 def test_a_full_disk_is_one_line(tmp_path, monkeypatch, capsys):
     """The commit of rows fails as it does on a full disk; what was there before stays."""
 
-    def full(self: Store, folder: object, tables: object) -> None:
+    def full(self: Store, tables: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     def simulate(self: driving.Driver, joined: int | None) -> list[object]:
-        self.job.store.append(self.job.store.rows, [])
+        self.job.store.append_rows([])
         raise AssertionError("the commit must fail")
 
-    monkeypatch.setattr(Store, "append", full)
+    monkeypatch.setattr(Store, "append_rows", full)
     monkeypatch.setattr(driving.Driver, "simulate", simulate)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["sweep", "+grid=quickstart", "tracking=none"])
@@ -47,7 +47,7 @@ def test_a_report_that_fails_loses_nothing(tmp_path, capsys, monkeypatch):
         raise ZeroDivisionError("no such luck")
 
     monkeypatch.setattr(analysis, "write_report", broken)
-    assert analyse(tmp_path, tmp_path, False) is None
+    assert analyse(tmp_path, str(tmp_path), False) is None
     err = capsys.readouterr().err
     assert "no report: ZeroDivisionError: no such luck" in err and err.count("\n") == 1
     assert "Traceback" in (tmp_path / "report-error.txt").read_text()

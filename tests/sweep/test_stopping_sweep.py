@@ -88,7 +88,7 @@ def commit(root: Path, overrides: tuple[str, ...], write_T: tuple[int, ...] = ()
     if write_T:
         kept = pa.array(write_T, pa.int64())
         tables = [table.filter(pa.compute.is_in(table["T"], kept)) for table in tables]
-    store.append(store.rows, tables)
+    store.append_rows(tables)
     folder = store.sweep_folder(f"test-{len(overrides)}{len(write_T)}")
     folder.mkdir()
     rows = [planning.describe(cell) for cell in plan.cells.values()]
