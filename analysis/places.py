@@ -156,6 +156,9 @@ def _from_url(root: str) -> tuple[pafs.FileSystem, str]:
     if parts.scheme == "s3":
         options = dict(parse_qsl(parts.query))
         switches = {"anonymous", "force_virtual_addressing", "allow_bucket_creation"}
+        if unknown := options.keys() - switches - {"region", "scheme", "endpoint_override",
+                                                   "tls_ca_file_path"}:  # fmt: skip
+            raise ValueError(f"{unknown.pop()} is no argument of an S3 URL")
         given = {k: v in ("true", "True", "1") if k in switches else v for k, v in options.items()}
         if not given.keys() & {"region", "endpoint_override"} and not any(
             map(os.getenv, S3_PLACES)

@@ -94,7 +94,8 @@ def run(
         summary(console, job)
         try:
             status = _carry_out(job, mode, joined, command, console, analyse, curves)
-            store.publish_sweep(name)
+            if url := store.publish_sweep(name):
+                console.print(f"report and record are in {url}", **PLAIN)
             return status
         except OSError as error:
             if error.errno not in UNWRITABLE:

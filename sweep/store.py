@@ -226,8 +226,10 @@ class Store:
             with self._reached():
                 mirror.fetch(self.place, f"{SWEEPS}/{name}", self.sweep_folder(name))
 
-    def publish_sweep(self, name: str) -> None:
+    def publish_sweep(self, name: str) -> str:
         """Send a sweep's folder from its mirror to the URL; `wandb/` stays here.
+
+        Returns the URL of the folder there; "" for a local store, where nothing is to be done.
 
         Raises:
             InputError: the store can't be written.
@@ -235,6 +237,8 @@ class Store:
         if self.place.local is None:
             with self._reached("written"):
                 mirror.publish(self.place, f"{SWEEPS}/{name}", self.sweep_folder(name))
+            return f"{self.root.partition('?')[0].rstrip('/')}/{SWEEPS}/{name}"
+        return ""
 
     def write_table(self, path: Path, rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> None:
         """Write a small table of a sweep's folder."""
