@@ -43,7 +43,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="an ID, a unique prefix of one, the sweep's folder, or latest (default)",
     )
     report.add_argument(
-        "--store", default="results", metavar="PATH", help="the results store (default: results)"
+        "--store",
+        default="results",
+        metavar="PATH",
+        help="the results store, a folder or a URL (default: results)",
     )
     given = parser.parse_args(arguments)
     if given.command is None:

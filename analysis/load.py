@@ -16,7 +16,11 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from analysis.errors import AnalysisError, one_line
-from analysis.sweeps import describe, find_sweep, list_arrays, read_manifest
+from analysis.places import UNREADABLE, Place
+from analysis.sweeps import describe, find_sweep, list_arrays, place_of, read_manifest
+
+ATTEMPTS = 5
+"""Readings of a store whose segments are being replaced by a compaction."""
 
 SCALARS = {"stop_time": pa.int64(), "estimate": pa.float64(), "halted": pa.bool_()}
 """Outcome columns of families whose rows carry numbers in place of curves."""
@@ -53,9 +57,9 @@ def load(sweep: str = "latest", store: str | Path = "results") -> pd.DataFrame:
     and a sweep without any rows.
     """
     folder = find_sweep(sweep, store)
-    root = folder.parent.parent
+    place = place_of(folder, store)
     manifest = read_manifest(folder)
-    rows = _read_rows(root, manifest)
+    rows = _read_rows(place, manifest)
     position = pd.Series(np.arange(len(manifest)), index=manifest["cell"])
     rows["position"] = position.loc[rows["cell"]].to_numpy()
     wanted = manifest["replicates"].to_numpy()[rows["position"].to_numpy()]
@@ -65,7 +69,7 @@ def load(sweep: str = "latest", store: str | Path = "results") -> pd.DataFrame:
     total = int(manifest["replicates"].sum())
     if rows.empty:
         raise AnalysisError(
-            f"sweep: {folder.name!r} has no rows yet (0 of {total} in {str(root / 'rows')!r}); "
+            f"sweep: {folder.name!r} has no rows yet (0 of {total} in {f'{place.root}/rows'!r}); "
             "run it, or wait for its first results"
         )
     df = manifest.take(rows["position"].to_numpy()).reset_index(drop=True)
@@ -74,7 +78,7 @@ def load(sweep: str = "latest", store: str | Path = "results") -> pd.DataFrame:
     for name in SCALARS:
         if rows[name].notna().any():
             df[name] = rows[name].to_numpy()
-    df.attrs["sweep"] = describe(folder) | {
+    df.attrs["sweep"] = describe(folder, place.root) | {
         "cells": len(manifest),
         "wanted": total,
         "found": len(rows),
@@ -82,51 +86,75 @@ def load(sweep: str = "latest", store: str | Path = "results") -> pd.DataFrame:
     return df
 
 
-def _read_rows(root: Path, manifest: pd.DataFrame) -> pd.DataFrame:
+def _read_rows(place: Place, manifest: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of the manifest's cells, duplicates included."""
-    files = sorted(
-        str(path) for path in (root / "rows").glob("*.parquet") if path.name[0] not in "._"
-    )
-    try:
-        own = _scan(files, pc.field("cell").isin(pa.array(manifest["cell"], pa.string())))
-        longer = _cut_longer_runs(files, manifest, own)
-    except (OSError, pa.ArrowException) as error:
-        raise _damaged(files, error) from error
+    cells = pa.array(manifest["cell"], pa.string())
+    for _ in range(ATTEMPTS):
+        files: list[str] = []
+        try:
+            files = place.segments()
+            segments = Segments(place, files)
+            own = segments.scan(pc.field("cell").isin(cells))
+            longer = _cut_longer_runs(segments, manifest, own)
+            break
+        except UNREADABLE as error:
+            if not _gone(place, files):
+                raise _damaged(place, files, error) from error
+    else:
+        raise AnalysisError(
+            f"rows: the segments of {place.root!r} were replaced while they were read,"
+            f" {ATTEMPTS} times; try again when no compaction runs"
+        )
     rows = pd.concat([own, longer], ignore_index=True) if len(longer) else own
     bad = rows["regret"].isna() | rows["checkpoints"].isna()
     if bad.any():
         cell = rows.loc[bad, "cell"].iloc[0]
         raise AnalysisError(
             f"rows: cell {cell} has a row without regret or checkpoints in "
-            f"{str(root / 'rows')!r}; every row needs both"
+            f"{f'{place.root}/rows'!r}; every row needs both"
         )
     return rows
 
 
-def _scan(files: list[str], wanted: pc.Expression) -> pd.DataFrame:
-    """Return the rows of `files` that satisfy `wanted`, list columns as arrays."""
-    counts: dict[str, int] = {}
-    if files:
-        narrow = ds.dataset(files, schema=ROW_SCHEMA, format="parquet")
-        names = narrow.to_table(columns=["__filename"], filter=wanted).column("__filename")
-        counts = {str(c["values"]): c["counts"].as_py() for c in names.value_counts()}
-    if not counts:
-        return pd.DataFrame({name: [] for name in ROW_SCHEMA.names})
-    # Filtering copies the lists: segments that are wanted as a whole are read as they are.
-    whole = [name for name, count in counts.items() if pq.read_metadata(name).num_rows == count]
-    parts = [name for name in counts if name not in set(whole)]
-    table = pa.concat_tables(
-        ds.dataset(names, schema=ROW_SCHEMA, format="parquet").to_table(filter=condition)
-        for names, condition in ((whole, None), (parts, wanted))
-        if names
-    )
-    frame = table.select(["cell", "stream", "seed", "replicate", "T", *SCALARS]).to_pandas()
-    for name in ("checkpoints", "regret", "pulls"):
-        frame[name] = list_arrays(table.column(name))
-    return frame
+class Segments:
+    """Segments that are read together; every page is checked as it is read."""
+
+    def __init__(self, place: Place, files: list[str]) -> None:
+        self.place, self.files = place, files
+        options = ds.ParquetFragmentScanOptions(page_checksum_verification=True)
+        self._format = ds.ParquetFileFormat(default_fragment_scan_options=options)
+
+    def _dataset(self, files: list[str]) -> ds.Dataset:
+        filesystem = self.place.filesystem
+        return ds.dataset(files, schema=ROW_SCHEMA, format=self._format, filesystem=filesystem)
+
+    def scan(self, wanted: pc.Expression) -> pd.DataFrame:
+        """Return the rows that satisfy `wanted`, list columns as arrays."""
+        counts: dict[str, int] = {}
+        if self.files:
+            narrow = self._dataset(self.files).to_table(columns=["__filename"], filter=wanted)
+            names = narrow.column("__filename").value_counts()
+            counts = {str(c["values"]): c["counts"].as_py() for c in names}
+        if not counts:
+            return pd.DataFrame({name: [] for name in ROW_SCHEMA.names})
+        # Filtering copies the lists: segments that are wanted as a whole are read as they are.
+        whole = [name for name, count in counts.items() if self._rows(name) == count]
+        parts = [name for name in counts if name not in set(whole)]
+        table = pa.concat_tables(
+            self._dataset(names).to_table(filter=condition)
+            for names, condition in ((whole, None), (parts, wanted))
+            if names
+        )
+        frame = table.select(["cell", "stream", "seed", "replicate", "T", *SCALARS]).to_pandas()
+        for name in ("checkpoints", "regret", "pulls"):
+            frame[name] = list_arrays(table.column(name))
+        return frame
+
+    def _rows(self, name: str) -> int:
+        return int(pq.read_metadata(name, filesystem=self.place.filesystem).num_rows)
 
 
-def _cut_longer_runs(files: list[str], manifest: pd.DataFrame, own: pd.DataFrame) -> pd.DataFrame:
+def _cut_longer_runs(segments: Segments, manifest: pd.DataFrame, own: pd.DataFrame) -> pd.DataFrame:
     """Return rows for anytime cells with missing replicates, cut from longer runs.
 
     For an anytime algorithm the curve to T is the start of every longer curve of the same
@@ -136,11 +164,11 @@ def _cut_longer_runs(files: list[str], manifest: pd.DataFrame, own: pd.DataFrame
     have = own[["cell", "replicate"]].drop_duplicates()
     counts = have.groupby("cell").size().reindex(manifest["cell"], fill_value=0).to_numpy()
     short = manifest[manifest["anytime"].to_numpy(bool) & (counts < manifest["replicates"])]
-    if short.empty or not files:
+    if short.empty:
         return own.iloc[:0]
     streams = pa.array(short["stream"].unique(), pa.string())
     wanted = pc.field("stream").isin(streams) & (pc.field("T") > int(short["T"].min()))
-    longer = _scan(files, wanted)
+    longer = segments.scan(wanted)
     if longer.empty:
         return longer
     pairs = longer.merge(short[["stream", "seed", "cell", "T"]], on=["stream", "seed"])
@@ -160,14 +188,27 @@ def _cut_longer_runs(files: list[str], manifest: pd.DataFrame, own: pd.DataFrame
     return pd.DataFrame(keep, columns=ROW_SCHEMA.names)
 
 
-def _damaged(files: list[str], error: BaseException) -> AnalysisError:
+def _gone(place: Place, files: list[str]) -> bool:
+    """Return whether some of these segments are not there any more."""
+    try:
+        return not set(files) <= set(place.segments())
+    except UNREADABLE:
+        return False
+
+
+def _damaged(place: Place, files: list[str], error: BaseException) -> AnalysisError:
     """Return the error that names the segment which cannot be read."""
     for path in files:
         try:
-            pq.read_table(path, columns=["cell", "replicate", "checkpoints", "regret"])
-        except (OSError, pa.ArrowException) as found:
+            content = pa.BufferReader(place.read(path))
+        except UNREADABLE as found:
+            return AnalysisError(f"rows: segment {path!r} cannot be read ({one_line(found)})")
+        try:
+            with pq.ParquetFile(content, page_checksum_verification=True) as segment:
+                segment.read()
+        except UNREADABLE as found:
             return AnalysisError(
-                f"rows: segment {path!r} is damaged ({one_line(found)}); move it away and run "
-                "the sweep again: the rows it held are computed anew"
+                f"rows: segment {path!r} is damaged ({one_line(found)}); run the sweep again: it"
+                " sets the segment aside, and the rows it held are computed anew"
             )
-    return AnalysisError(f"rows: the store cannot be read ({one_line(error)})")
+    return AnalysisError(f"rows: {place.root!r} cannot be read ({one_line(error)})")

@@ -9,7 +9,7 @@ import json
 import platform
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -28,8 +28,9 @@ from analysis.curves import cells, series_key
 from analysis.errors import AnalysisError, one_line
 from analysis.files import write_file
 from analysis.load import load
+from analysis.places import is_url, open_place
 from analysis.slopes import slopes
-from analysis.sweeps import find_sweep
+from analysis.sweeps import find_sweep, given_folder
 from analysis.transitions import transitions
 
 LIBRARIES = ("numpy", "scipy", "pandas", "pyarrow", "matplotlib")
@@ -44,13 +45,15 @@ class Report:
 
     html: path of report.html. figures: paths of the PNG and SVG files. tables: `summary`,
     `slopes` and `transitions` of cells with regret, `stopping` of stopping rules and, where units
-    failed, `failures`. headlines: one finding a line.
+    failed, `failures`. headlines: one finding a line. url: where the store at a URL has the same
+    files, "" where it is left to the caller to send them there.
     """
 
     html: Path
     figures: list[Path] = field(default_factory=list)
     tables: dict[str, pd.DataFrame] = field(default_factory=dict)
     headlines: list[str] = field(default_factory=list)
+    url: str = ""
 
 
 def reuse_stamp(folder: Path) -> str:
@@ -109,16 +112,17 @@ def write_report(
 ) -> Report:
     """Analyse a sweep and write report.html, figures/ and tables/ into its folder.
 
-    With `reuse`, a report that was made of the same complete sweep by the same code is kept: for
-    callers who know that no row has come since. `sweep` and `store` are those of
-    `analysis.load`, which raises AnalysisError for input that cannot be used; so does this
-    function when the folder cannot be written.
+    Where the store is a URL and the sweep isn't named by its local folder, the files are written
+    to a folder among the user's caches and sent to the store. With `reuse`, a report that was
+    made of the same complete sweep by the same code is kept: for callers who know that no row has
+    come since. `sweep` and `store` are those of `analysis.load`, which raises AnalysisError for
+    input that cannot be used; so does this function when the folder cannot be written.
     """
     folder = find_sweep(sweep, store)
     stamp = reuse_stamp(folder)
     if reuse and (kept := kept_report(folder, stamp)) is not None:
         return kept
-    df = load(str(folder), folder.parent.parent)
+    df = load(str(folder), store)
     found: dict[str, pd.DataFrame] = {}
     headlines: list[str] = []
     fitted = slopes(df)
@@ -145,6 +149,12 @@ def write_report(
         html = write_file(folder / "report.html", page)
         report = Report(html, paths, found, headlines)
         keep_report(folder, report, stamp if about["found"] == about["wanted"] else None)
+        if is_url(store) and given_folder(sweep) is None:
+            files = [html, folder / "report.json", *paths]
+            files += [folder / "tables" / f"{name}.csv" for name in found]
+            place = open_place(store)
+            if place.local is None:
+                report = replace(report, url=place.send(folder, files))
     except OSError as error:
         raise AnalysisError(
             f"report: {str(folder)!r} cannot be written ({one_line(error)})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pyarrow.parquet as pq
 import yaml
 
 from analysis.errors import AnalysisError, closest, one_line
+from analysis.places import Place, is_url, open_place
 
 MANIFEST_COLUMNS = [
     "cell", "stream", "seed", "replicates", "family", "algorithm", "version", "parameters",
@@ -24,34 +26,52 @@ MANIFEST_COLUMNS = [
 def find_sweep(sweep: str = "latest", store: str | Path = "results") -> Path:
     """Return the folder of a sweep named by ID, unique prefix, path or "latest".
 
-    `latest` is the sweep whose manifest is newest. Raises AnalysisError when the store or the
+    `latest` is the sweep whose manifest is newest. Of a sweep in a store at a URL, what the
+    analysis reads is copied to a local folder first. Raises AnalysisError when the store or the
     sweep does not exist, or when a prefix fits several sweeps.
     """
-    sweep, given = str(sweep), Path(sweep)
-    if (given / "manifest.parquet").is_file() and given.resolve().parent.name == "sweeps":
-        return given.resolve()
-    root = Path(store)
-    if not root.is_dir():
+    if (folder := given_folder(sweep)) is not None:
+        return folder
+    place = open_place(store)
+    if place.local is not None and not place.local.is_dir():
         raise AnalysisError(
             f"store: {str(store)!r} is not a folder; give the folder a sweep wrote its results to"
         )
-    manifests = {p.parent.name: p for p in root.glob("sweeps/*/manifest.parquet")}
+    name = _choose(str(sweep), place.sweeps(), str(store))
+    return place.local / "sweeps" / name if place.local is not None else place.fetch(name)
+
+
+def given_folder(sweep: str) -> Path | None:
+    """Return the folder of a sweep named by its path, None if `sweep` is no such path."""
+    given = Path(str(sweep))
+    if (given / "manifest.parquet").is_file() and given.resolve().parent.name == "sweeps":
+        return given.resolve()
+    return None
+
+
+def place_of(folder: Path, store: str | Path) -> Place:
+    """Return the place of a sweep's rows: the store's URL, or where the sweep's folder is."""
+    return open_place(store if is_url(store) else folder.parent.parent)
+
+
+def _choose(sweep: str, manifests: Mapping[str, int], store: str) -> str:
+    """Return the ID that `sweep` stands for among those of a store, given with their times."""
     if not manifests:
-        raise AnalysisError(f"store: {str(store)!r} holds no sweeps; run a sweep into it first")
+        raise AnalysisError(f"store: {store!r} holds no sweeps; run a sweep into it first")
     if sweep == "latest":
-        return max(manifests.values(), key=lambda p: p.stat().st_mtime_ns).parent
+        return max(manifests, key=lambda name: manifests[name])
     if sweep in manifests:
-        return manifests[sweep].parent
+        return sweep
     fits = sorted(name for name in manifests if sweep and name.startswith(sweep))
     if len(fits) == 1:
-        return manifests[fits[0]].parent
+        return fits[0]
     if fits:
         raise AnalysisError(
             f"sweep: {sweep!r} fits {len(fits)} sweeps ({', '.join(fits[:4])}"
             f"{', …' if len(fits) > 4 else ''}); give a longer prefix"
         )
     raise AnalysisError(
-        f"sweep: {sweep!r} is not in {str(store)!r}; give an ID, a unique prefix, a path or "
+        f"sweep: {sweep!r} is not in {store!r}; give an ID, a unique prefix, a path or "
         f"'latest' (it holds {', '.join(sorted(manifests)[:4])}"
         f"{', …' if len(manifests) > 4 else ''}){closest(sweep, manifests)}"
     )
@@ -81,8 +101,8 @@ def read_manifest(folder: Path) -> pd.DataFrame:
     return frame.drop_duplicates("cell", ignore_index=True)
 
 
-def describe(folder: Path) -> dict[str, Any]:
-    """Return what config.yaml and command.txt say about a sweep.
+def describe(folder: Path, store: str) -> dict[str, Any]:
+    """Return what config.yaml and command.txt say about a sweep in `store`.
 
     Raises AnalysisError where config.yaml or its `grid.window` cannot be used.
     """
@@ -99,7 +119,7 @@ def describe(folder: Path) -> dict[str, Any]:
     return {
         "id": folder.name,
         "path": str(folder),
-        "store": str(folder.parent.parent),
+        "store": store,
         "question": str(grid.get("question") or ""),
         "window": _window(grid.get("window"), path),
         "command": command.read_text(encoding="utf-8").strip() if command.is_file() else "",

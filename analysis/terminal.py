@@ -42,6 +42,8 @@ def show(report: Report, console: Console) -> None:
         console.print(report.headlines[0])
     # soft_wrap keeps the path on one line, so that it can be copied or piped.
     console.print(Text(str(report.html)), soft_wrap=True)
+    if report.url:
+        console.print(Text(f"{report.url}/report.html"), soft_wrap=True)
 
 
 def _show_place(frame: pd.DataFrame, console: Console) -> None:

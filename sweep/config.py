@@ -15,6 +15,7 @@ from omegaconf.errors import OmegaConfBaseException
 from algos.checks import check_count, is_number
 from algos.errors import InputError, Words, unknown_name
 from algos.simulate import MOST_REPLICATES
+from sweep.places import check_root
 from sweep.tracking import MAX_RUNS
 
 
@@ -124,8 +125,9 @@ def settings(config: Any, grid_name: str) -> Settings:
     modes = ("auto", "online", "offline", "none")
     if tracking["mode"] not in modes:
         raise unknown_name("tracking.mode", tracking["mode"], modes)
-    if not plain["store"] or "://" in plain["store"]:
-        raise InputError("store", plain["store"], "the path of a folder that all nodes see")
+    if not plain["store"]:
+        raise InputError("store", Words("nothing"), "a folder, or the URL of an object store")
+    check_root(plain["store"])
     return Settings(
         seed=check_count("seed", plain["seed"], 0),
         store=plain["store"],
@@ -188,7 +190,10 @@ def as_input_error(error: Exception) -> InputError:
         return InputError(
             key, Words("an override of nothing that is there"), f"{hint} (with the +)"
         )
-    return InputError("command line", message, "Hydra overrides, such as grid.epsilon=[0.1,1]")
+    allowed = "Hydra overrides, such as grid.epsilon=[0.1,1]"
+    if "mismatched input '='" in message:  # a URL's query
+        allowed += "; a value that holds = goes in two pairs of quotes: 'store=\"URL\"'"
+    return InputError("command line", message, allowed)
 
 
 def _unknown_key(key: str) -> InputError:

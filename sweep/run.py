@@ -81,8 +81,8 @@ def run(
     for damaged in store.damaged:
         done = "would be" if settings.dry_run else "was"
         console.print(
-            f"store: {damaged.name} is damaged ({damaged.reason}); it {done} set aside in"
-            f" {store.root}/damaged, and what it held of this sweep is simulated again",
+            f"segment {damaged.name} is damaged ({damaged.reason}) and {done} set aside; rows of"
+            " it that this sweep needs are computed again",
             **PLAIN,
         )
     if settings.dry_run:
@@ -93,9 +93,13 @@ def run(
         if pending and settings.address is not None:  # before anything is written
             joined = stack.enter_context(session(settings))
         store.open_for_writing()
+        store.fetch_sweep(name)
         summary(console, job)
         try:
-            return _carry_out(job, mode, joined, command, console, analyse, curves)
+            status = _carry_out(job, mode, joined, command, console, analyse, curves)
+            if url := store.publish_sweep(name):
+                console.print(f"report and record are in {url}", **PLAIN)
+            return status
         except OSError as error:
             if error.errno not in UNWRITABLE:
                 raise
@@ -128,7 +132,7 @@ def _carry_out(
 ) -> int:
     """Record, simulate, analyse and track; returns the exit status."""
     settings, store, folder = job.settings, job.store, job.folder
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(exist_ok=True, parents=True)
     store.write_text(folder / "config.yaml", OmegaConf.to_yaml(settings.resolved))
     store.write_text(folder / "command.txt", shlex.join(command) + "\n")
     write_manifest(folder / "manifest.parquet", job.plan)

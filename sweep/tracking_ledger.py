@@ -1,11 +1,11 @@
 """What a sweep has told W&B, so that no start of it tells it twice."""
 
 import json
-import os
-import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+
+from sweep.files import write_atomically
 
 Mark = str | int
 """What was logged: hash of a point, name and hash of a file, or a step of the progress."""
@@ -57,13 +57,5 @@ class Ledger:
 
     def save(self) -> None:
         """Replace the file: a reader sees the old one or the new one, never a part."""
-        handle, name = tempfile.mkstemp(prefix=".tracking-", dir=self._path.parent)
-        try:
-            with open(handle, "w", encoding="utf-8") as file:
-                json.dump({"url": self.url, "runs": self._runs}, file)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(name, self._path)
-        except BaseException:
-            os.unlink(name)
-            raise
+        text = json.dumps({"url": self.url, "runs": self._runs})
+        write_atomically(self._path, lambda path: path.write_text(text, encoding="utf-8"))

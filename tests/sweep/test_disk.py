@@ -47,7 +47,7 @@ def test_a_report_that_fails_loses_nothing(tmp_path, capsys, monkeypatch):
         raise ZeroDivisionError("no such luck")
 
     monkeypatch.setattr(analysis, "write_report", broken)
-    assert analyse(tmp_path, tmp_path, False) is None
+    assert analyse(tmp_path, str(tmp_path), False) is None
     err = capsys.readouterr().err
     assert "no report: ZeroDivisionError: no such luck" in err and err.count("\n") == 1
     assert "Traceback" in (tmp_path / "report-error.txt").read_text()

@@ -1,0 +1,246 @@
+"""A store in an object store: the same as in a folder, over the network."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from collections.abc import Callable, Iterator
+
+import object_store
+import platformdirs
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from conftest import keys, sweep
+from stored import distinct, everything, fill, scanned, table, timings
+from test_plan import planned
+
+from algos import InputError
+from sweep import segments
+from sweep.places import Place
+from sweep.plan import units
+from sweep.rows import simulate_unit
+from sweep.segments import KEY, ROWS
+from sweep.store import Store
+from sweep.store_command import main
+
+
+@pytest.fixture(scope="module")
+def bucket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """URLs of a bucket on loopback, with a place for the path."""
+    with object_store.bucket(tmp_path_factory.mktemp("cache")) as url:
+        yield url
+
+
+@pytest.fixture
+def store(bucket: str, request: pytest.FixtureRequest) -> Store:
+    """An empty store of the test's own."""
+    made = Store(bucket % request.node.name.replace("[", "/").rstrip("]"))
+    assert not made.exists()
+    made.open_for_writing()
+    return made
+
+
+def read(store: Store) -> pa.Table:
+    """All rows, sorted."""
+    tables = [pq.read_table(pa.BufferReader(store.place.read(f"{ROWS}/{name}")))
+              for name in store.names(ROWS)]  # fmt: skip
+    return pa.concat_tables(tables).sort_by([("cell", "ascending"), ("replicate", "ascending")])
+
+
+def put(store: Store, name: str, content: bytes) -> None:
+    """Write an object as it is."""
+    store.place.replace(f"{ROWS}/{name}", pa.py_buffer(content))
+
+
+def test_what_is_appended_is_found(store):
+    assert store.exists() and scanned(store) == []
+    expected = fill(store, "xy", 4)
+    store.append_timings(timings(3.0))
+    assert scanned(Store(store.root)) == keys(expected)
+    assert read(store).equals(expected)
+    assert store.corrections() == {("ucb1", 1, "bernoulli"): 0.75}
+
+
+@pytest.mark.parametrize("kind", ["half", "empty", "bit"])
+def test_a_damaged_segment_is_set_aside(store, kind):
+    fill(store, "x", 4)
+    [bad, _] = store.names(ROWS)
+    content = store.place.read(f"{ROWS}/{bad}").to_pybytes()
+    turned = content[:99] + bytes([content[99] ^ 4]) + content[100:]
+    put(store, bad, {"half": content[: len(content) // 2], "empty": b"", "bit": turned}[kind])
+    assert len(scanned(store)) == 2 and len(store.names(ROWS)) == 2  # a dry run
+    again = Store(store.root)
+    assert len(scanned(again, set_aside=True)) == 2
+    assert [damaged.name for damaged in again.damaged] == [bad]
+    assert bad not in store.names(ROWS) and store.place.has_file(f"damaged/{bad}")
+
+
+def test_verify_and_compact(store, capsys):
+    expected = fill(store, "xyz", 6)
+    store.append_rows([table("x", [1, 2])])
+    store.append_timings(timings(1.0))
+    store.append_timings(timings(2.0))
+    assert main(["verify", store.root]) == 0
+    assert "4 segments of rows and 2 of timings are sound" in capsys.readouterr().out
+    assert main(["compact", store.root]) == 0
+    assert "4 segments with 20 rows before, 1 with 18 after" in capsys.readouterr().out
+    assert read(store).equals(expected)
+    put(store, "bad.parquet", b"nothing")
+    assert main(["verify", store.root]) == main(["compact", store.root]) == 1
+    assert capsys.readouterr().out.count("rows/bad.parquet: ") == 2
+    assert main(["verify", store.root.replace("test_", "no_")]) == 2
+
+
+def test_what_a_compaction_moved_meanwhile_is_found(store):
+    expected = fill(store, "xy", 4)
+    scan = store.scan(everything, set_aside=True)
+    first = next(scan)
+    old = store.names(ROWS)
+    store.append_rows([expected])
+    store.place.remove(ROWS, old)
+    found = pa.concat_tables([first, *scan]).sort_by(
+        [("cell", "ascending"), ("replicate", "ascending")]
+    )
+    assert keys(distinct(found)) == keys(expected) and store.damaged == []
+
+
+def test_a_sweeps_folder_is_mirrored(store, tmp_path, monkeypatch):
+    """What one machine published another fetches; what was not published stays."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "one"))
+    store.fetch_sweep("s")
+    here = store.sweep_folder("s")
+    assert here.is_relative_to(tmp_path / "one")
+    (here / "figures").mkdir(parents=True)
+    (here / "wandb").mkdir()
+    (here / "wandb" / "log").write_text("stays here")
+    (here / ".half.tmp").write_text("stays here")
+    (here / "figures" / "a.svg").write_text("<svg/>")
+    store.write_text(here / "tracking.json", "{1}")
+    store.publish_sweep("s")
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "two"))
+    there = store.sweep_folder("s")
+    store.fetch_sweep("s")
+    assert there != here
+    files = sorted(path.relative_to(there).as_posix() for path in there.rglob("*.*"))
+    assert files == ["figures/a.svg", "tracking.json"]
+    assert (there / "tracking.json").read_text() == "{1}"
+    # This machine is killed before it publishes: what it noted must not be lost.
+    store.write_text(there / "tracking.json", "{1,2}")
+    store.fetch_sweep("s")
+    assert (there / "tracking.json").read_text() == "{1,2}"
+    store.publish_sweep("s")
+    os.utime(here / "tracking.json", (1, 1))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "one"))
+    store.fetch_sweep("s")
+    assert (here / "tracking.json").read_text() == "{1,2}"
+
+
+def refused() -> int:
+    """A port that nobody listens to."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        return int(taken.getsockname()[1])
+
+
+def test_an_endpoint_that_refuses_is_one_line(bucket):
+    url = f"s3://bucket/store?endpoint_override=127.0.0.1:{refused()}&scheme=http"
+    for act in (Store(url).exists, Store(url).open_for_writing, lambda: scanned(Store(url))):
+        with pytest.raises(InputError, match=r"^store: got .*connect") as caught:
+            act()
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.slow  # 35 s: three attempts of ten seconds each
+def test_an_endpoint_that_hangs_is_one_line(bucket):
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen(8)
+        url = f"s3://b/s?endpoint_override=127.0.0.1:{silent.getsockname()[1]}&scheme=http"
+        with pytest.raises(InputError, match=r"^store: got .*Timeout"):
+            Store(url).exists()
+
+
+def test_a_bucket_that_is_not_there_is_one_line(bucket):
+    url = (bucket % "store").replace("//bucket", "//nowhere")
+    with pytest.raises(InputError, match=r"^store: got .*nowhere.*not found"):
+        Store(url).open_for_writing()
+
+
+def test_a_network_that_goes_is_no_damage(store, monkeypatch):
+    fill(store, "x", 2)
+
+    def fails(self: Place, path: str) -> None:
+        raise OSError("AWS Error NETWORK_CONNECTION")
+
+    monkeypatch.setattr(Place, "source", fails)
+    monkeypatch.setattr(Place, "read", fails)
+    with pytest.raises(InputError, match="NETWORK_CONNECTION"):
+        scanned(store, set_aside=True)
+    assert store.damaged == [] and len(store.names(ROWS)) == 1
+
+
+def test_a_large_segment_is_read_in_parts(store, monkeypatch):
+    monkeypatch.setattr("sweep.places.IN_MEMORY", 100)
+    monkeypatch.setattr(segments, "CHUNK", 1000)
+    expected = fill(store, "xy", 4)
+    assert scanned(store) == keys(expected) and store.damaged == []
+    assert main(["compact", store.root]) == 0
+    assert read(store).equals(expected)
+
+
+@pytest.mark.parametrize("scheme", ["memory", "local"])
+def test_fsspec_knows_more(tmp_path, scheme):
+    pytest.importorskip("fsspec")
+    store = Store(f"{scheme}://{tmp_path}/store")
+    store.open_for_writing()
+    expected = fill(store, "xy", 4)
+    assert main(["compact", store.root]) == 0
+    assert len(store.names(ROWS)) == 1 and scanned(store) == keys(expected)
+    put(store, store.names(ROWS)[0], b"nothing")
+    assert scanned(store, set_aside=True) == [] and len(store.damaged) == 1
+    assert store.names(ROWS) == []
+
+
+def test_without_fsspec_it_is_one_line(monkeypatch):
+    monkeypatch.setitem(sys.modules, "fsspec.core", None)
+    with pytest.raises(InputError, match=r"fsspec.* is not installed"):
+        Store("memory://x").exists()
+
+
+GRID = ("+grid=quickstart", "grid.replicates=2", "grid.epsilon=[0.5,1]", "grid.T=[1e4]")
+
+
+@pytest.fixture
+def as_before(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Kernels compiled earlier are used, wherever the user's caches are now."""
+
+    def set_back() -> None:
+        monkeypatch.setenv("NUMBA_CACHE_DIR", os.environ.get("NUMBA_CACHE_DIR", KERNELS))
+
+    return set_back
+
+
+KERNELS = str(platformdirs.user_cache_path("dp-bandit-sweep"))
+
+
+def test_a_sweep_into_a_bucket(bucket, tmp_path, as_before, monkeypatch):
+    """The same rows as in a folder; the second start has nothing to do; the report is there."""
+    as_before()
+    url = bucket % "whole"
+    status, _, err = sweep([*GRID, f'store="{url}"'], tmp_path)
+    assert status == 0, err
+    store = Store(url)
+    plan, _ = planned(*GRID)
+    alone = pa.concat_tables(map(simulate_unit, units(plan, {}, block=1)))
+    assert distinct(read(store)).equals(alone.sort_by([(name, "ascending") for name in KEY]))
+    [name] = {path.split("/")[0] for path in store.place.files("sweeps", recursive=True)}
+    assert f"{url.partition('?')[0]}/sweeps/{name}" in err
+    files = store.place.files(f"sweeps/{name}", recursive=True)
+    assert {"report.html", "manifest.parquet", "config.yaml", "command.txt"} <= set(files)
+    assert any(path.startswith("figures/") for path in files)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "another"))
+    status, _, err = sweep([*GRID, f'store="{url}"'], tmp_path)
+    assert status == 0 and " 0 to simulate" in err and "starting Ray" not in err
