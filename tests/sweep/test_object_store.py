@@ -19,11 +19,11 @@ from test_plan import planned
 from algos import InputError
 from sweep import segments
 from sweep.places import Place
-from sweep.plan import units
 from sweep.rows import simulate_unit
 from sweep.segments import KEY, ROWS
 from sweep.store import Store
 from sweep.store_command import main
+from sweep.units import Pending
 
 
 @pytest.fixture(scope="module")
@@ -234,7 +234,7 @@ def test_a_sweep_into_a_bucket(bucket, tmp_path, as_before, monkeypatch):
     assert status == 0, err
     store = Store(url)
     plan, _ = planned(*GRID)
-    alone = pa.concat_tables(map(simulate_unit, units(plan, {}, block=1)))
+    alone = pa.concat_tables(map(simulate_unit, Pending(plan, block=1)))
     assert distinct(read(store)).equals(alone.sort_by([(name, "ascending") for name in KEY]))
     [name] = {path.split("/")[0] for path in store.place.files("sweeps", recursive=True)}
     assert f"{url.partition('?')[0]}/sweeps/{name}" in err
