@@ -7,6 +7,7 @@ numbers are those a user gets.
 from __future__ import annotations
 
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -26,7 +27,6 @@ import pyarrow.dataset as ds
 ROOT = Path(__file__).resolve().parents[2]
 CORES = len(os.sched_getaffinity(0))
 GRACE = 15.0  # seconds a command gets to end by itself once its time is over
-TOO_LATE = "took longer than"
 
 # Ray quiet, on loopback, without usage statistics: for our own side and for the peers.
 RAY_ENVIRONMENT = {
@@ -89,11 +89,17 @@ def run(
         output.seek(0)
         text = output.read()
     if late.is_set():
-        raise CommandError(f"{TOO_LATE} {timeout:g} s")
+        raise CommandError(f"took longer than {timeout:g} s")
     if process.returncode != 0:
-        lines = [line.strip() for line in text.splitlines() if line.strip()]
-        raise CommandError(lines[-1] if lines else f"exit status {process.returncode}")
+        raise CommandError(error_line(text) or f"exit status {process.returncode}")
     return Finished(seconds, started, usage.ru_maxrss * 1024, text)
+
+
+def error_line(text: str) -> str:
+    """The last line that names an exception or begins with pip's ERROR, else the last line."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    named = [line for line in lines if re.match(r"ERROR:|[\w.]+(Error|Exception|Warning)\b", line)]
+    return (named or lines or [""])[-1]
 
 
 def _stop(pid: int) -> None:

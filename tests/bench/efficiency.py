@@ -23,6 +23,7 @@ import pandas as pd
 from command_line import CORES, Sweep, machine, scratch, sweep, table
 
 GOAL = 0.95
+LEAST = 60.0  # seconds a sweep must last for the goal to mean anything
 ALGORITHMS = ("ucb1", "kl_ucb", "adap_ucb", "dp_se")
 EPSILONS = 8
 TOGETHER = 0.2  # seconds within which the units of an actor's first batch arrive
@@ -60,7 +61,8 @@ def report(found: Sweep, cores: int) -> str:
             "",
             f"{busy:.1f} s in {len(found.timings):,} units on {cores} cores ({shares});"
             f" {found.rows:,} rows.",
-            f"{GOAL} {'reached' if efficiency >= GOAL else 'missed'}.",
+            f"{GOAL} {'reached' if efficiency >= GOAL else 'missed'}"
+            + ("." if simulation >= LEAST else f", in less than {LEAST:.0f} s: ask for more."),
         ]
     )
 
@@ -73,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--T", type=float, default=1e7, help="rounds of every replicate")
     options = parser.parse_args(arguments)
     print(machine(), flush=True)
-    T, trial = int(options.T), 4 * options.cores
+    T, trial = int(options.T), 16 * options.cores
     with scratch() as folder:
         small = sweep(folder / "s", ALGORITHMS, EPSILONS, T, trial, options.cores)
         each = float(small.timings["seconds"].sum()) / trial

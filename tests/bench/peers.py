@@ -66,6 +66,11 @@ class Peer:
     variables: Mapping[str, str] = field(default_factory=dict)
 
 
+def say(line: str) -> None:
+    """Progress, beside the table."""
+    print(line, file=sys.stderr, flush=True)
+
+
 def hydra(*launcher: str) -> Callable[[int, int, Path], list[str]]:
     """The command of a Hydra multirun without logs and without a folder per job."""
 
@@ -148,7 +153,7 @@ def python_of(environment: Path, requirements: Sequence[str]) -> Path:
     if complete.is_file() and complete.read_text() == wanted:
         return python
     environment.parent.mkdir(parents=True, exist_ok=True)
-    print(f"installing {' '.join(requirements)}", file=sys.stderr, flush=True)
+    say(f"installing {' '.join(requirements)}")
     # Not `venv.create`: run by an interpreter of a virtual environment, it links to that one.
     make = [sys.executable, "-m", "venv", "--clear", str(environment)]
     run(make, environment.parent, INSTALL_SECONDS)
@@ -195,7 +200,12 @@ class Side:
     def run(self, jobs: int) -> float:
         """Seconds of the whole command."""
         with scratch() as folder:
-            variables = {**RAY_ENVIRONMENT, **self.peer.variables, "RAY_TMPDIR": str(folder)}
+            variables = {
+                **RAY_ENVIRONMENT,
+                **self.peer.variables,
+                "RAY_TMPDIR": str(folder),
+                "HYDRA_FULL_ERROR": "1",  # else its last line says nothing
+            }
             arguments = self.peer.command(jobs, self.cores, folder / "results")
             return run([str(self.python), *arguments], folder, self.timeout, variables).seconds
 
@@ -205,6 +215,7 @@ class Side:
             for size in self.peer.sizes:
                 if not self.error:
                     self.seconds[size].append(self.run(size))
+                    say(f"{self.peer.name}: {size} jobs, {self.seconds[size][-1]:.1f} s")
         except CommandError as error:
             self.error = f"{size} jobs: {error}"
 
@@ -234,6 +245,7 @@ class Ours:
         self.committed.setdefault(cells, []).append(found.last_row)
         self.running.setdefault(cells, []).append(found.last_row - found.first_back)
         self.command.setdefault(cells, []).append(found.command)
+        say(f"this project: {cells} cells, committed after {found.last_row:.1f} s")
 
     def slope(self, seconds: dict[int, list[float]]) -> float:
         """Seconds per cell between the two sizes."""

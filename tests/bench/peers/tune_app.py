@@ -8,6 +8,7 @@ the result files of the trials, the changes of directory, the dashboard.
 
 from __future__ import annotations
 
+import logging
 import sys
 from typing import Any
 
@@ -45,7 +46,7 @@ def main(kind: str, reuse: str, trials: int, cores: int, folder: str) -> None:
         num_gpus=0,
         include_dashboard=False,
         log_to_driver=False,
-        logging_level="ERROR",
+        logging_level=logging.ERROR,
         object_store_memory=512 * 1024**2,
     )
     tuner = tune.Tuner(
@@ -59,7 +60,7 @@ def main(kind: str, reuse: str, trials: int, cores: int, folder: str) -> None:
         ),
     )
     results = tuner.fit()
-    values = [result.metrics["value"] for result in results]
+    values = [results[number].metrics["value"] for number in range(len(results))]
     assert len(values) == trials and results.num_errors == 0
     ray.shutdown()
 
