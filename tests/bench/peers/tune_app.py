@@ -60,7 +60,7 @@ def main(kind: str, reuse: str, trials: int, cores: int, folder: str) -> None:
         ),
     )
     results = tuner.fit()
-    values = [results[number].metrics["value"] for number in range(len(results))]
+    values = [(results[i].metrics or {})["value"] for i in range(len(results))]
     assert len(values) == trials and results.num_errors == 0
     ray.shutdown()
 
