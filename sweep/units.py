@@ -101,7 +101,8 @@ class Pending:
             self.lacking = self.lacking - present.have()
         self.replicates = int(self.lacking.sum())
         self.units, self.seconds = 0, 0.0
-        self._runs: list[np.ndarray] = []  # per section (runs, 2): first cell, expected seconds
+        # Per section and run: its first cell, and the expected seconds of its longest unit.
+        self._runs: list[np.ndarray] = []
         for section, first in zip(plan.sections, plan.first, strict=True):
             self._count(section, first)
 
@@ -138,8 +139,8 @@ class Pending:
         for row, run in enumerate(np.flatnonzero(lacking.any(axis=1)).tolist()):
             longest = 0.0
             cell = first + run * served
-            stretches = [(0, section.replicates, served)] if whole[run] else None
-            for start, stop, last in stretches or self._spans(cell, section):
+            one = [(0, section.replicates, served)] if whole[run] else None
+            for start, stop, last in one or self._spans(cell, section):
                 seconds = self._seconds(section, run * served + last - 1)
                 size = self._size(stop - start, seconds)
                 self.units += -(-(stop - start) // size)
@@ -170,6 +171,10 @@ class Pending:
 
     def _missing(self, cell: int, section: Section) -> Iterator[tuple[int, int, np.ndarray]]:
         """Stretches of replicates (start, stop) that miss the same of a run's cells."""
+        lacking = self.lacking[cell : cell + section.served]
+        if (lacking == section.replicates).all():
+            yield 0, section.replicates, np.ones(section.served, dtype=bool)
+            return
         lacks = np.ones((section.replicates, section.served), dtype=bool)
         if self.present is not None:
             for column in range(section.served):
