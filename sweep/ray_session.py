@@ -32,7 +32,7 @@ from sweep import ray_auth
 
 OBJECT_STORE = 512 * 1024**2  # bytes; units pass through it one at a time
 PREFIX = "sweep-ray-"  # of Ray's temporary folder, followed by the sweep's process id
-LONGEST_PARENT = 30  # letters: below the folder Ray makes sockets, whose paths may have 107
+LONGEST_PARENT = 14  # letters: below the folder Ray makes sockets, whose paths may have 107
 CONNECT_SECONDS = 5.0
 QUIET: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
 GRACE = 10.0  # seconds that Ray's processes get to end by themselves
@@ -78,7 +78,7 @@ def session(address: str | None, actors: int | None) -> Iterator[int]:
                 num_gpus=0,
                 include_dashboard=False,
                 object_store_memory=OBJECT_STORE,
-                _temp_dir=folder,
+                _temp_dir=f"{folder}/r",  # Ray opens it to everybody, so it is inside ours
                 **QUIET,
             )
         yield wanted
@@ -138,9 +138,10 @@ def _refused(address: str) -> InputError:
 
 def _notice_mode() -> None:
     """Let Ray look at RAY_AUTH_MODE now; by itself it does when it is imported only."""
-    from ray._raylet import Config  # as Ray does for a Ray that it starts; no public way
+    from ray import _raylet
 
-    Config.initialize("")
+    raylet: Any = _raylet
+    raylet.Config.initialize("")  # as Ray does for a Ray that it starts; there is no public way
 
 
 def _check_reachable(address: str, host: str, port: int) -> None:

@@ -146,9 +146,7 @@ def _finish(dashboard: Dashboard, job: str, into: Path, patience: Patience) -> i
     """Follow a job to its end and fetch what it left; returns the exit status."""
     details = follow(dashboard, job, _show, patience)
     if details is None:
-        _say(
-            f"the cluster no longer knows job {job}: Ray was started anew"
-        )
+        _say(f"the cluster no longer knows job {job}: Ray was started anew")
         return FAILED
     try:
         fetched = fetch(dashboard, details, job, into, patience)

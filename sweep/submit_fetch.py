@@ -52,8 +52,8 @@ def fetch(
         InputError: `into` can't be written.
     """
     node = details.get("driver_node_id")
-    raw = node and _read(dashboard, node, f"{FOLDER}/{job}/{INDEX}", patience)
-    if not raw:
+    raw = _read(dashboard, node, f"{FOLDER}/{job}/{INDEX}", patience) if node else None
+    if node is None or raw is None:
         return None
     index = _index(raw)
     scratch = into / f".fetch-{job}"

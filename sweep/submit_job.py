@@ -72,8 +72,8 @@ def log_folder() -> Path | None:
 
     try:
         with session("auto", 1):
-            address = ray.init(ignore_reinit_error=True, **QUIET).address_info
-            return Path(address["session_dir"]) / "logs"
+            context: Any = ray.init(ignore_reinit_error=True, **QUIET)  # the same session's
+            return Path(context.address_info["session_dir"]) / "logs"
     except InputError as error:
         print(f"the results stay on the cluster: {error}", flush=True)
         return None
