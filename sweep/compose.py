@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from hydra import compose, initialize_config_module
@@ -46,5 +47,7 @@ def checked(overrides: Sequence[str]) -> Settings:
 
 def quoted(key: str, value: str) -> str:
     """The override KEY=VALUE for any text, in Hydra's grammar."""
-    escaped = value.replace("\\", "\\\\").replace("'", "\\'")
+    # A backslash is one, unless a quote follows.
+    escaped = re.sub(r"(\\*)'", r"\1\1\'", value)
+    escaped = re.sub(r"(\\+)$", r"\1\1", escaped)
     return f"{key}='{escaped}'"

@@ -480,8 +480,6 @@ def test_what_is_sent(tmp_path, monkeypatch):
     assert submit_files.packages(Path(submit_files.__file__).parents[1]) == []
 
 
-@pytest.mark.parametrize("text", ["a b", "it's", "a,b", "x=1", "[a]", "a\\b", "${oc.env:HOME}"])
+@pytest.mark.parametrize("text", ["a b", "it's", "a,b", "x=1", "[a]", "a\\b", "a\\'b", "a\\"])
 def test_any_path_is_one_override(text):
-    if "$" in text:
-        text = text.replace("$", "\\$") and text[2:]
     assert checked([*SMALL, quoted("store", text)]).store == text
