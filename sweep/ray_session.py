@@ -100,7 +100,7 @@ def _join(address: str) -> None:
     Raises:
         InputError: there is no cluster, or it refuses the token, or it runs another version.
     """
-    exact = os.environ.get("RAY_ADDRESS", address) if address == "auto" else address
+    exact = _found_by_ray() or address if address == "auto" else address
     host, _, port = exact.rpartition(":")
     answer: ray_auth.Answer = "unknown"
     if host and port.isdigit():
@@ -118,9 +118,23 @@ def _join(address: str) -> None:
     except ray.exceptions.AuthenticationError:
         raise _refused(address) from None
     except (ConnectionError, ValueError, RuntimeError) as error:
-        raise _no_cluster(address, " ".join(str(error).split())) from None
+        why = " ".join(str(error).split())
+        hint = f"; if it wants a token: {ray_auth.WHERE}" if answer == "unknown" else ""
+        raise _no_cluster(address, why + hint) from None
     if answer != "open" and (warning := ray_auth.exposed_file()):
         print(f"warning: {warning}", file=sys.stderr)
+
+
+def _found_by_ray() -> str | None:
+    """HOST:PORT of the cluster that `auto` means, if it can be told; Ray knows more ways."""
+    if named := os.environ.get("RAY_ADDRESS"):
+        return named
+    with suppress(OSError, ValueError):
+        noted = Path(os.environ.get("RAY_TMPDIR", "/tmp"), "ray", "ray_current_cluster").read_text()
+        host, _, port = noted.strip().rpartition(":")
+        socket.create_connection((host, int(port)), CONNECT_SECONDS).close()
+        return noted.strip()
+    return None
 
 
 def _no_cluster(address: str, reason: str) -> InputError:

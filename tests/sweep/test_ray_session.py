@@ -13,11 +13,10 @@ from pathlib import Path
 
 import psutil
 import pytest
-from conftest import end, family, finish, start, wait_for
+from conftest import LOOPBACK, as_ss_says, end, family, finish, start, wait_for
 
 from sweep import ray_auth
 
-LOOPBACK = ("127.0.0.1", "::1", "::ffff:127.0.0.1")
 # A session with two actors that say where they are, held until standard input ends.
 HELD = """
 import sys
@@ -56,17 +55,6 @@ def listeners(members: dict[int, psutil.Process]) -> set[str]:
     return found
 
 
-def as_ss_says(pids: set[int]) -> set[str]:
-    """The same from `ss -ltnp`, the command that an administrator would look with."""
-    lines = subprocess.run(["ss", "-ltnpH"], capture_output=True, text=True, check=True).stdout
-    found = set()
-    for line in lines.splitlines():
-        local, *_ = line.split()[3:]
-        if any(f"pid={pid}," in line for pid in pids):
-            found.add(local.rpartition(":")[0].strip("[]").partition("%")[0])
-    return found
-
-
 def held(code: str, *arguments: str) -> subprocess.Popen[str]:
     """Run code in a new process until it says that it is ready."""
     process = subprocess.Popen(
@@ -94,7 +82,8 @@ def test_with_the_setting_everything_listens_on_loopback():
         found = listeners(members)
         assert found and found <= set(LOOPBACK), found
         if shutil.which("ss"):
-            assert as_ss_says(set(members)) and as_ss_says(set(members)) <= set(LOOPBACK)
+            said = as_ss_says(set(members))
+            assert said and said <= set(LOOPBACK), said
         process.communicate(timeout=60)
         assert process.returncode == 0
     finally:
