@@ -66,6 +66,7 @@ def main(arguments: Sequence[str]) -> int:
         got = Words("--attach with overrides" if given.attach else "no overrides")
         raise InputError("command line", got, "-- +grid=NAME [key=value …], or --attach JOB")
     into = Path(given.into)
+    _check_writable(into)
     plan = None if given.attach else check(given.overrides)
     dashboard = Dashboard(given.address)
     if dashboard.warning:
@@ -93,13 +94,19 @@ def main(arguments: Sequence[str]) -> int:
         return FAILED
 
 
+def _check_writable(into: Path) -> None:
+    """Raises InputError where a store can't be: better now than when the job has ended."""
+    there = next(path for path in (into.absolute(), *into.absolute().parents) if path.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+        raise InputError("--into", str(into), "a folder that can be written")
+
+
 def check(overrides: Sequence[str]) -> tuple[Settings, str]:
     """The settings and the name of the sweep, planned as the cluster will plan it.
 
     Raises:
         InputError: a value that can't be used.
     """
-    sys.path.insert(0, os.getcwd())  # where plugins may be
     settings = checked(overrides)
     load_plugins(settings.plugins)
     plan = planning.make_plan(settings)
@@ -154,7 +161,9 @@ def _finish(dashboard: Dashboard, job: str, into: Path, patience: Patience) -> i
         _say(f"not fetched: {error}")
         return FAILED
     if fetched is not None:
-        _report(fetched, into)
+        _report(fetched)
+    elif details.get("driver_exit_code") in (0, FAILED):
+        _say("the job left nothing to fetch")
     code = details.get("driver_exit_code")
     if code is None or details["status"] == "STOPPED" or not 0 <= code < 256:
         first = str(details.get("message") or "").strip().split("\n")[0]
@@ -163,7 +172,7 @@ def _finish(dashboard: Dashboard, job: str, into: Path, patience: Patience) -> i
     return int(code)
 
 
-def _report(fetched: Fetched, into: Path) -> None:
+def _report(fetched: Fetched) -> None:
     report = fetched.folder / "report.html"
     _say(f"fetched {fetched.files} files: {report if report.exists() else fetched.folder}")
     if fetched.elsewhere:

@@ -14,7 +14,7 @@ from sweep.submit_client import Dashboard, Lost, reason
 SILENCE = 60.0  # seconds after which a connection that says nothing is made anew
 FIRST_WAIT, LONGEST_WAIT = 0.5, 15.0  # seconds between attempts
 ENDED = ("SUCCEEDED", "FAILED", "STOPPED")
-BROKEN = (aiohttp.ClientError, RuntimeError, OSError, asyncio.TimeoutError, Lost)
+BROKEN = (aiohttp.ClientError, RuntimeError, OSError, Lost)
 
 
 class Patience:
@@ -74,11 +74,16 @@ def follow(
                 raise broken.error from None
             details = dashboard.job(job)
         except BROKEN as error:
-            if isinstance(error, asyncio.TimeoutError):  # quiet, but is it there?
-                if _answers(dashboard, job):
-                    patience.restore()
-                    continue
-            patience.failed(error)
+            try:
+                if dashboard.job(job) is None:
+                    return None
+            except Lost as lost:
+                patience.failed(lost)
+                continue
+            if isinstance(error, TimeoutError):  # nothing was said, but all is well
+                patience.restore()
+            else:
+                patience.failed(error)
             continue
         patience.restore()
         if details is None or details["status"] in ENDED:
@@ -109,10 +114,3 @@ async def _tail(client: Any, job: str, shown: int, show: Callable[[str], None]) 
         raise _Broken(max(shown, seen), error) from None
     finally:
         await lines.aclose()
-
-
-def _answers(dashboard: Dashboard, job: str) -> bool:
-    try:
-        return dashboard.job(job) is not None
-    except Lost:
-        return False

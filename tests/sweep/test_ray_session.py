@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import subprocess
 import sys
@@ -72,7 +73,10 @@ def held(code: str, *arguments: str) -> subprocess.Popen[str]:
     return process
 
 
-def test_with_the_setting_everything_listens_on_loopback():
+def test_with_the_setting_everything_listens_on_loopback(monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in (ray_auth.TOKEN, ray_auth.TOKEN_PATH, ray_auth.MODE):
+        monkeypatch.delenv(name, raising=False)
     process = held(HELD)
     try:
         members = family(process.pid)
@@ -84,8 +88,10 @@ def test_with_the_setting_everything_listens_on_loopback():
         if shutil.which("ss"):
             said = as_ss_says(set(members))
             assert said and said <= set(LOOPBACK), said
+        [token] = raylet_tokens(members)
+        assert len(token) == 64 and token_of(psutil.Process(process.pid)) is None
         process.communicate(timeout=60)
-        assert process.returncode == 0
+        assert process.returncode == 0 and not (tmp_path / ".ray").exists()
     finally:
         end(process)
 
@@ -137,25 +143,22 @@ def test_a_sweeps_token_is_in_no_file_and_not_with_wandb(tmp_path, monkeypatch):
     home.mkdir()
     monkeypatch.setenv("XDG_CACHE_HOME", os.path.expanduser("~/.cache"))
     monkeypatch.setenv("HOME", str(home))
-    for name in (ray_auth.TOKEN, ray_auth.TOKEN_PATH, ray_auth.MODE):
-        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(ray_auth.TOKEN, token := secrets.token_hex(32))
     folder = tmp_path / "work"
     folder.mkdir()
     given = ["+grid=quickstart", "grid.T=[1e4,3e6]", "grid.replicates=40", "runtime.actors=2"]
     process = start([*given, "runtime.block=1", "tracking=offline"], folder)
-    tokens: set[str] = set()
     wandb: list[str | None] = []
     try:
         rows = folder / "results" / "rows"
         wait_for(lambda: rows.is_dir() and any(rows.iterdir()))
         members = family(process.pid)
-        tokens = raylet_tokens(members)
+        assert raylet_tokens(members) == {token}
         for one in members.values():
             with suppress(psutil.Error):
                 if "sweep.tracking_process" in one.cmdline():
                     wandb.append(token_of(one))
-        [token] = tokens
-        assert len(token) == 64 and wandb == [None]
+        assert wandb == [None]
         [session] = Path("/tmp").glob(f"sweep-ray-{process.pid}-*")
         assert session.stat().st_mode & 0o077 == 0
         assert holding(session, token) == []

@@ -28,11 +28,12 @@ from conftest import LIMIT, alive, rows, sweep, wait_for
 from algos.errors import InputError
 from sweep import submit, submit_files
 from sweep.compose import checked, quoted
+from sweep.submit_client import Dashboard
 from sweep.submit_fetch import Damaged, _index
 
 SMALL = ("+grid=quickstart", "tracking=none", "grid.algorithm=[dp_se]", "grid.replicates=5")
 LONG = ("+grid=quickstart", "tracking=none", "grid.algorithm=[dp_se,ucb1]", "grid.T=[1e4,1e8]",
-        "grid.replicates=6", "runtime.block=1")  # fmt: skip
+        "grid.replicates=10", "runtime.block=1")  # fmt: skip
 RAY_VARIABLES = ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH", "RAY_AUTH_MODE", "RAY_ADDRESS",
                  "RAY_API_SERVER_ADDRESS")  # fmt: skip
 
@@ -299,6 +300,21 @@ def test_ctrl_c_detaches_a_cut_line_is_mended_and_attaching_fetches(head, begin,
     assert rows(tmp_path / "results").equals(rows(tmp_path / "here" / "results"))
 
 
+def test_any_bytes_come_through_the_dashboard_unchanged(head, monkeypatch):
+    monkeypatch.setenv("RAY_AUTH_TOKEN", head.token)
+    [node] = head.get("/api/v0/nodes").json()["data"]["result"]["result"]
+    dashboard = Dashboard(head.url)
+    data = bytes(range(256)) * 1000 + b"\x1b[31m\r\n" + os.urandom(20_000_000)
+    logs = (head.folder / "session_latest" / "logs").resolve()
+    (logs / "sweeps").mkdir(exist_ok=True)
+    for content in (data, b""):
+        (logs / "sweeps" / "any.bin").write_bytes(content)
+        chunks = dashboard.file(node["node_id"], "sweeps/any.bin")
+        assert chunks is not None and b"".join(chunks) == content
+    assert dashboard.file(node["node_id"], "sweeps/none.bin") is None
+    assert dashboard.job("nonesuch") is None
+
+
 @pytest.mark.slow
 def test_a_stopped_job_brings_what_it_has(head, begin, tmp_path):
     more = [*LONG, "grid.T=[1e4,1e9]", "grid.replicates=40"]
@@ -413,6 +429,7 @@ BAD = [
     (["--", *SMALL, "-m"], "command line: got '-m'"),
     ([], "no overrides"),
     (["--attach", "a", "--", *SMALL], "--attach with overrides"),
+    (["--into", "/dev/null/store", "--", *SMALL], "--into: got '/dev/null/store'"),
     (["--attach", "nonesuch"], "--attach: got 'nonesuch'"),
 ]
 
