@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import shutil
 import socket
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -27,10 +28,13 @@ os.environ.setdefault("RAY_DISABLE_IMPORT_WARNING", "1")
 
 import ray
 
+from sweep import ray_auth
+
 OBJECT_STORE = 512 * 1024**2  # bytes; units pass through it one at a time
 PREFIX = "sweep-ray-"  # of Ray's temporary folder, followed by the sweep's process id
-LONGEST_PARENT = 30  # letters: below the folder Ray makes sockets, whose paths may have 107
+LONGEST_PARENT = 14  # letters: below the folder Ray makes sockets, whose paths may have 107
 CONNECT_SECONDS = 5.0
+QUIET: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
 GRACE = 10.0  # seconds that Ray's processes get to end by themselves
 
 
@@ -50,16 +54,8 @@ def session(address: str | None, actors: int | None) -> Iterator[int]:
     Raises:
         InputError: there is no cluster at `address`.
     """
-    quiet: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
     if address is not None:
-        _check_reachable(address)
-        try:
-            ray.init(address=address, **quiet)
-        except (ConnectionError, ValueError, RuntimeError) as error:
-            reason = str(error).split("\n")[0]
-            raise InputError(
-                "runtime.address", address, f"the address of a running Ray cluster ({reason})"
-            ) from None
+        _join(address)
         try:
             yield actors or max(1, int(ray.cluster_resources().get("CPU", 1)))
         finally:
@@ -73,14 +69,18 @@ def session(address: str | None, actors: int | None) -> Iterator[int]:
         parent = "/tmp"
     folder = tempfile.mkdtemp(prefix=f"{PREFIX}{os.getpid()}-", dir=parent)
     try:
-        ray.init(
-            num_cpus=max(wanted, cores()),
-            num_gpus=0,
-            include_dashboard=False,
-            object_store_memory=OBJECT_STORE,
-            _temp_dir=folder,
-            **quiet,
-        )
+        # Ray's processes inherit the token; later ones of this process (W&B's) don't. Without a
+        # mode, Ray turns authentication on for a Ray that it starts.
+        with ray_auth.environment(RAY_AUTH_TOKEN=ray_auth.local_token(), RAY_AUTH_MODE=None):
+            ray.init(
+                "local",  # whatever RAY_ADDRESS says
+                num_cpus=max(wanted, cores()),
+                num_gpus=0,
+                include_dashboard=False,
+                object_store_memory=OBJECT_STORE,
+                _temp_dir=f"{folder}/r",  # Ray opens it to everybody, so it is inside ours
+                **QUIET,
+            )
         yield wanted
     finally:
         # Ray's servers are this process's new children; everything else of Ray's is below them.
@@ -94,22 +94,80 @@ def session(address: str | None, actors: int | None) -> Iterator[int]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _check_reachable(address: str) -> None:
+def _join(address: str) -> None:
+    """Connect to the cluster at `address`, with the configured token if it wants one.
+
+    Raises:
+        InputError: there is no cluster, or it refuses the token, or it runs another version.
+    """
+    exact = _found_by_ray() or address if address == "auto" else address
+    host, _, port = exact.rpartition(":")
+    answer: ray_auth.Answer = "unknown"
+    if host and port.isdigit():
+        _check_reachable(address, host.strip("[]"), int(port))
+        answer = ray_auth.probe(exact)
+    if answer == "silent":
+        raise _no_cluster(address, "what answers there is no Ray")
+    if answer == "refused":
+        raise _refused(address)
+    mode = {"open": "disabled", "token": "token"}.get(answer, os.environ.get(ray_auth.MODE))
+    try:
+        with ray_auth.environment(RAY_AUTH_MODE=mode):
+            _notice_mode()
+            ray.init(address=exact, **QUIET)
+    except ray.exceptions.AuthenticationError:
+        raise _refused(address) from None
+    except (ConnectionError, ValueError, RuntimeError) as error:
+        why = " ".join(str(error).split())
+        hint = f"; if it wants a token: {ray_auth.WHERE}" if answer == "unknown" else ""
+        raise _no_cluster(address, why + hint) from None
+    if answer != "open" and (warning := ray_auth.exposed_file()):
+        print(f"warning: {warning}", file=sys.stderr)
+
+
+def _found_by_ray() -> str | None:
+    """HOST:PORT of the cluster that `auto` means, if it can be told; Ray knows more ways."""
+    if named := os.environ.get("RAY_ADDRESS"):
+        return named
+    with suppress(OSError, ValueError):
+        noted = Path(os.environ.get("RAY_TMPDIR", "/tmp"), "ray", "ray_current_cluster").read_text()
+        host, _, port = noted.strip().rpartition(":")
+        socket.create_connection((host, int(port)), CONNECT_SECONDS).close()
+        return noted.strip()
+    return None
+
+
+def _no_cluster(address: str, reason: str) -> InputError:
+    return InputError(
+        "runtime.address", address, f"the address of a running Ray cluster ({reason})"
+    )
+
+
+def _refused(address: str) -> InputError:
+    had = "another token than yours" if ray_auth.configured_token() else "a token"
+    return InputError(
+        "runtime.address", address, f"a cluster that lets you in; it wants {had}: {ray_auth.WHERE}"
+    )
+
+
+def _notice_mode() -> None:
+    """Let Ray look at RAY_AUTH_MODE now; by itself it does when it is imported only."""
+    from ray import _raylet
+
+    raylet: Any = _raylet
+    raylet.Config.initialize("")  # as Ray does for a Ray that it starts; there is no public way
+
+
+def _check_reachable(address: str, host: str, port: int) -> None:
     """Ray itself tries an address that nobody answers for two minutes.
 
     Raises:
         InputError: HOST:PORT takes no connection.
     """
-    host, _, port = address.rpartition(":")
-    if not host or not port.isdigit():
-        return
     try:
-        socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
+        socket.create_connection((host, port), CONNECT_SECONDS).close()
     except OSError as error:
-        reason = error.strerror or "no answer"
-        raise InputError(
-            "runtime.address", address, f"the address of a running Ray cluster ({reason})"
-        ) from None
+        raise _no_cluster(address, error.strerror or "no answer") from None
 
 
 def _remove_stale() -> None:

@@ -45,6 +45,7 @@ _HEADER_BYTES = 7
 """Size of a run's file before its first record."""
 
 _UNWANTED = (
+    "RAY_AUTH_TOKEN",
     "WANDB_SERVICE",
     "WANDB_RUN_ID",
     "WANDB_RESUME",

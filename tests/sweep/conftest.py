@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+LOOPBACK = ("127.0.0.1", "::1", "::ffff:127.0.0.1")
 LIMIT = 240.0  # seconds: far above what any of these sweeps takes on a busy machine
 
 
@@ -75,6 +76,17 @@ def family(pid: int) -> dict[int, psutil.Process]:
                 found[process.pid] = process
         except psutil.Error:
             continue
+    return found
+
+
+def as_ss_says(pids: set[int]) -> set[str]:
+    """Addresses (without ports) on which processes listen, from `ss -ltnp`."""
+    lines = subprocess.run(["ss", "-ltnpH"], capture_output=True, text=True, check=True).stdout
+    found = set()
+    for line in lines.splitlines():
+        local, *_ = line.split()[3:]
+        if any(f"pid={pid}," in line for pid in pids):
+            found.add(local.rpartition(":")[0].strip("[]").partition("%")[0])
     return found
 
 
