@@ -15,7 +15,7 @@ from omegaconf.errors import OmegaConfBaseException
 from algos.checks import check_count, is_number
 from algos.errors import InputError, Words, unknown_name
 from algos.simulate import MOST_REPLICATES
-from sweep.places import check_root
+from sweep.store.places import check_root
 from sweep.tracking import MAX_RUNS
 
 

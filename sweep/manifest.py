@@ -9,9 +9,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sweep.files import write_atomically
 from sweep.plan import Plan, describe
 from sweep.schemas import MANIFEST
+from sweep.store.files import write_atomically
 
 PIECE = 10_000  # cells held at once
 

@@ -17,9 +17,9 @@ from typing import Any
 
 from stored import scanned, table
 
-from sweep import store_compact
-from sweep.places import Place
 from sweep.store import ROWS, Store
+from sweep.store import compact as compacting
+from sweep.store.places import Place
 
 EACH = 3  # replicates in a segment
 
@@ -36,7 +36,7 @@ def write(store: Store, cell: str, count: int) -> None:
 def compact(store: Store, stop: Path) -> None:
     """Compact until told to stop."""
     while not stop.exists():
-        store_compact.compact(store, ROWS)
+        compacting.compact(store, ROWS)
 
 
 def read(store: Store, stop: Path, logs: list[Path]) -> None:
@@ -78,8 +78,8 @@ def killed(store: Store, step: int) -> None:
             remove(self, folder, [name])
 
     Place.remove = one_by_one  # type: ignore[method-assign]
-    store_compact.GROUP, store_compact.TARGET = 2500, 1
-    store_compact.compact(store, ROWS)
+    compacting.GROUP, compacting.TARGET = 2500, 1
+    compacting.compact(store, ROWS)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from conftest import end, finish, keys, rows, start, wait_for
+from commands import end, finish, keys, rows, start, wait_for
 from ray_nodes import Nodes, actors, kill
 from test_plan import planned
 

@@ -18,14 +18,14 @@ import pytest
 from stored import distinct, fill, held, scanned, table, timings
 
 from algos.families import FAMILIES
-from sweep import store_compact
-from sweep.row_hashes import row_hashes
 from sweep.rows import schema
-from sweep.segments import KEY, ROWS, TIMINGS
 from sweep.store import Store
-from sweep.store_command import main
-from sweep.store_compact import compact
-from sweep.store_verify import verify
+from sweep.store import compact as compacting
+from sweep.store.__main__ import main
+from sweep.store.compact import compact
+from sweep.store.row_hashes import row_hashes
+from sweep.store.segments import KEY, ROWS, TIMINGS
+from sweep.store.verify import verify
 
 WORKER = Path(__file__).with_name("store_worker.py")
 LIMIT = 240.0  # seconds, for processes that take a few
@@ -77,7 +77,7 @@ def test_families_stay_apart(store):
 
 
 def test_large_segments_are_left_alone_unless_they_hold_duplicates(store, monkeypatch):
-    monkeypatch.setattr(store_compact, "SMALL", 0)
+    monkeypatch.setattr(compacting, "SMALL", 0)
     expected = fill(store, "xy", 6)
     names = store.names(ROWS)
     compact(store, ROWS)
@@ -92,8 +92,8 @@ def test_large_segments_are_left_alone_unless_they_hold_duplicates(store, monkey
 @pytest.mark.parametrize("target", [1, 10**6])
 def test_whatever_the_sizes(store, monkeypatch, group, target):
     """Rows that are kept once although their copies come in other groups and segments."""
-    monkeypatch.setattr(store_compact, "GROUP", group)
-    monkeypatch.setattr(store_compact, "TARGET", target)
+    monkeypatch.setattr(compacting, "GROUP", group)
+    monkeypatch.setattr(compacting, "TARGET", target)
     expected = fill(store, "xyz", 6)
     fill(store, "zxy", 6, step=4)
     done = compact(store, ROWS)
@@ -103,7 +103,7 @@ def test_whatever_the_sizes(store, monkeypatch, group, target):
 
 
 def test_merged_segments_can_be_skipped_through(store, monkeypatch):
-    monkeypatch.setattr("sweep.segments.ROW_GROUP", 1000)
+    monkeypatch.setattr("sweep.store.segments.ROW_GROUP", 1000)
     fill(store, "xyz", 6)
     compact(store, ROWS)
     [name] = store.names(ROWS)
@@ -258,8 +258,8 @@ def test_two_compactions_at_once(store, tmp_path):
     """Both begin with the same listing; each finds what the other left."""
     expected = fill(store, "xyz", 8)
     fill(store, "zx", 4)
-    first = store_compact._Compaction(store, ROWS)
-    second = store_compact._Compaction(Store(store.root), ROWS)
+    first = compacting._Compaction(store, ROWS)
+    second = compacting._Compaction(Store(store.root), ROWS)
     listed = second._listed()
     second._listed = lambda: listed  # type: ignore[method-assign]
     first.run()
@@ -271,15 +271,15 @@ def test_two_compactions_that_both_have_read(store, monkeypatch):
     """The second deletes after the first has written and deleted, from the same segments."""
     expected = fill(store, "xyz", 8)
     fill(store, "zx", 4)
-    second = store_compact._Compaction(Store(store.root), ROWS)
-    commit = store_compact._Compaction._commit
+    second = compacting._Compaction(Store(store.root), ROWS)
+    commit = compacting._Compaction._commit
 
     def late(self: object, *arguments: object) -> None:
-        monkeypatch.setattr(store_compact._Compaction, "_commit", commit)
+        monkeypatch.setattr(compacting._Compaction, "_commit", commit)
         compact(store, ROWS)
         commit(self, *arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(store_compact._Compaction, "_commit", late)
+    monkeypatch.setattr(compacting._Compaction, "_commit", late)
     second.run()
     assert distinct(held(Path(store.root))).equals(expected)
     compact(store, ROWS)

@@ -12,17 +12,16 @@ import platformdirs
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from conftest import keys, sweep
+from commands import keys, sweep
 from stored import distinct, everything, fill, scanned, table, timings
 from test_plan import planned
 
 from algos import InputError
-from sweep import segments
-from sweep.places import Place
 from sweep.rows import simulate_unit
-from sweep.segments import KEY, ROWS
-from sweep.store import Store
-from sweep.store_command import main
+from sweep.store import Store, segments
+from sweep.store.__main__ import main
+from sweep.store.places import Place
+from sweep.store.segments import KEY, ROWS
 from sweep.units import Pending
 
 
@@ -183,7 +182,7 @@ def test_a_network_that_goes_is_no_damage(store, monkeypatch):
 
 
 def test_a_large_segment_is_read_in_parts(store, monkeypatch):
-    monkeypatch.setattr("sweep.places.IN_MEMORY", 100)
+    monkeypatch.setattr("sweep.store.places.IN_MEMORY", 100)
     monkeypatch.setattr(segments, "CHUNK", 1000)
     expected = fill(store, "xy", 4)
     assert scanned(store) == keys(expected) and store.damaged == []

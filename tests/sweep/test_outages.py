@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from conftest import LIMIT, finish, rows, start
+from commands import LIMIT, finish, rows, start
 from test_plan import planned
 from wandb_endpoint import Endpoint, endpoint
 

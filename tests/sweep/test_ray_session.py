@@ -14,7 +14,7 @@ from pathlib import Path
 
 import psutil
 import pytest
-from conftest import LOOPBACK, as_ss_says, end, family, finish, start, wait_for
+from commands import LOOPBACK, as_ss_says, end, family, finish, start, wait_for
 
 from sweep import ray_auth
 
@@ -156,7 +156,7 @@ def test_a_sweeps_token_is_in_no_file_and_not_with_wandb(tmp_path, monkeypatch):
         assert raylet_tokens(members) == {token}
         for one in members.values():
             with suppress(psutil.Error):
-                if "sweep.tracking_process" in one.cmdline():
+                if "sweep.tracking.process" in one.cmdline():
                     wandb.append(token_of(one))
         assert wandb == [None]
         [session] = Path("/tmp").glob(f"sweep-ray-{process.pid}-*")

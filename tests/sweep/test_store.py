@@ -12,10 +12,10 @@ import pytest
 from stored import everything, fill, scanned, table, timings
 
 from algos import InputError
-from sweep.files import write_atomically
-from sweep.places import Place, check_root
-from sweep.segments import ROWS, TIMINGS
 from sweep.store import Store
+from sweep.store.files import write_atomically
+from sweep.store.places import Place, check_root
+from sweep.store.segments import ROWS, TIMINGS
 
 
 @pytest.fixture

@@ -23,13 +23,14 @@ import psutil
 import pyarrow.parquet as pq
 import pytest
 import requests
-from conftest import LIMIT, alive, rows, sweep, wait_for
+from commands import LIMIT, alive, rows, sweep, wait_for
 
 from algos.errors import InputError
-from sweep import submit, submit_files
 from sweep.compose import checked, quoted
-from sweep.submit_client import Dashboard
-from sweep.submit_fetch import Damaged, _index
+from sweep.submit import __main__ as submit
+from sweep.submit import files as submit_files
+from sweep.submit.client import Dashboard
+from sweep.submit.fetch import Damaged, _index
 
 SMALL = ("+grid=quickstart", "tracking=none", "grid.algorithm=[dp_se]", "grid.replicates=5")
 LONG = ("+grid=quickstart", "tracking=none", "grid.algorithm=[dp_se,ucb1]", "grid.T=[1e4,1e8]",
@@ -415,7 +416,7 @@ def test_other_addresses(head, other_server, monkeypatch):
     assert "a cluster of Ray 1.0.0" in line(other_server({"ray_version": "1.0.0"}))
     assert "http://HOST:8265" in line("ray://127.0.0.1:10001")
     silent = socket.create_server(("127.0.0.1", 0))
-    monkeypatch.setattr("sweep.submit_client.READ", 0.5)
+    monkeypatch.setattr("sweep.submit.client.READ", 0.5)
     try:
         assert "no answer" in line(f"127.0.0.1:{silent.getsockname()[1]}")
     finally:
@@ -494,7 +495,7 @@ def test_what_is_sent(tmp_path, monkeypatch):
         submit_files.excludes(tmp_path, (tmp_path / "out",))
     names = sorted(Path(path).name for path in submit_files.packages(tmp_path))
     assert names == ["algos", "analysis", "conf", "sweep"]
-    assert submit_files.packages(Path(submit_files.__file__).parents[1]) == []
+    assert submit_files.packages(Path(submit_files.__file__).parents[2]) == []
 
 
 @pytest.mark.parametrize("text", ["a b", "it's", "a,b", "x=1", "[a]", "a\\b", "a\\'b", "a\\"])

@@ -12,7 +12,7 @@ import psutil
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from conftest import (
+from commands import (
     LOOPBACK,
     alive,
     as_ss_says,

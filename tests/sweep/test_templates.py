@@ -19,7 +19,7 @@ from typing import Any
 import psutil
 import pytest
 import yaml
-from conftest import alive, rows, wait_for
+from commands import alive, rows, wait_for
 
 import sweep
 

@@ -16,11 +16,11 @@ import pytest
 from PIL import Image
 from wandb_endpoint import Endpoint, endpoint
 
-from sweep import tracking
 from sweep.tracking import MAX_RUNS, Mode, RunSpec, Tracker, resolve_mode
-from sweep.tracking_items import allowed
-from sweep.tracking_ledger import Ledger
-from sweep.tracking_process import ORPHAN_SECONDS
+from sweep.tracking import tracker as tracking
+from sweep.tracking.items import allowed
+from sweep.tracking.ledger import Ledger
+from sweep.tracking.process import ORPHAN_SECONDS
 
 KEY = "0123456789abcdef" * 3
 ID = "eps_transition-3f2a90bc"

@@ -1,6 +1,6 @@
 """Weights & Biases client of a sweep, in a process of its own.
 
-Started by `sweep.tracking.Tracker` as `python -m sweep.tracking_process FD`. It reads JSON
+Started by `sweep.tracking.Tracker` as `python -m sweep.tracking.process FD`. It reads JSON
 lines from standard input; to the descriptor FD it writes one line per service it starts and,
 at the end, one with a note for the terminal. Three threads: one reads, one talks to W&B and
 may hang there, and the main one watches the time, so that the process ends when it has to.
@@ -24,9 +24,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from sweep.tracking import discard_empty_runs, sync_command
-from sweep.tracking_items import Item, allowed, constant, identity, results
-from sweep.tracking_ledger import Ledger
+from sweep.tracking.items import Item, allowed, constant, identity, results
+from sweep.tracking.ledger import Ledger
+from sweep.tracking.tracker import discard_empty_runs, sync_command
 
 INIT_SECONDS = 20.0
 """Time the server gets to answer when a run is opened, before the run goes offline."""

@@ -14,7 +14,6 @@ no harm. Nothing is pickled.
 from __future__ import annotations
 
 import os
-import sys
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -26,10 +25,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from algos.errors import InputError
-from sweep import mirror, segments
-from sweep.files import make_folder, unmake, write_atomically
-from sweep.places import Place, one_line
-from sweep.segments import ROWS, TIMINGS, Damaged, DamageError, VanishedError
+from sweep.store import mirror, segments
+from sweep.store.files import make_folder, unmake, write_atomically
+from sweep.store.places import Place, one_line
+from sweep.store.segments import ROWS, TIMINGS, Damaged, DamageError, VanishedError
 
 SWEEPS, DAMAGED = "sweeps", "damaged"
 
@@ -258,9 +257,3 @@ class Store:
             raise InputError(
                 "store", self.root, f"a {what} that can be {done} ({one_line(error)})"
             ) from None
-
-
-if __name__ == "__main__":
-    from sweep.store_command import main
-
-    sys.exit(main())

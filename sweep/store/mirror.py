@@ -10,8 +10,8 @@ import platformdirs
 import pyarrow as pa
 import pyarrow.fs as pafs
 
-from sweep.files import write_atomically
-from sweep.places import Place
+from sweep.store.files import write_atomically
+from sweep.store.places import Place
 
 
 def root(url: str) -> Path:

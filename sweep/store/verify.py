@@ -8,10 +8,9 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
-from sweep import segments
-from sweep.row_hashes import row_hashes
-from sweep.segments import KEY, ROWS, TIMINGS, Damaged, DamageError, VanishedError
-from sweep.store import Store
+from sweep.store import Store, segments
+from sweep.store.row_hashes import row_hashes
+from sweep.store.segments import KEY, ROWS, TIMINGS, Damaged, DamageError, VanishedError
 
 MAX_NAMED = 20
 """Rows named that are there twice and differ; the count has all."""

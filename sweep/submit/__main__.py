@@ -23,10 +23,10 @@ from algos.registry import load_plugins
 from sweep import plan as planning
 from sweep.compose import checked
 from sweep.config import Settings
-from sweep.submit_client import Dashboard, Lost, command
-from sweep.submit_fetch import Damaged, Fetched, fetch
-from sweep.submit_files import excludes, packages
-from sweep.submit_follow import Patience, follow
+from sweep.submit.client import Dashboard, Lost, command
+from sweep.submit.fetch import Damaged, Fetched, fetch
+from sweep.submit.files import excludes, packages
+from sweep.submit.follow import Patience, follow
 
 FAILED, BAD_INPUT, INTERRUPTED = 1, 2, 130
 PATIENCE = 300.0  # seconds that the cluster may be out of reach
@@ -134,7 +134,7 @@ def _submit(
     if not any(override.lstrip("+").split("=")[0] == "runtime" for override in sent):
         sent.append("runtime=cluster")
     job = f"{name}-{secrets.token_hex(3)}"
-    entry = ["exec", "python", "-m", "sweep.submit_job", job, name, settings.store, *sent]
+    entry = ["exec", "python", "-m", "sweep.submit.job", job, name, settings.store, *sent]
     try:
         dashboard.client().submit_job(
             entrypoint=shlex.join(entry),

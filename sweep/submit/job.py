@@ -1,6 +1,6 @@
 """What `sweep.submit` runs on the cluster: the sweep, and then the packing of what it left.
 
-    python -m sweep.submit_job JOB SWEEP STORE OVERRIDE …
+    python -m sweep.submit.job JOB SWEEP STORE OVERRIDE …
 
 A relative STORE is below ~/dp-bandit-sweep on the machine that runs the job, the head node, so
 the same command goes on where it was. Report and rows are left in Ray's log folder, from which
@@ -27,7 +27,7 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 from sweep.compose import quoted
-from sweep.submit_fetch import FOLDER, INDEX, PLAIN_NAME
+from sweep.submit.fetch import FOLDER, INDEX, PLAIN_NAME
 
 HOME = "dp-bandit-sweep"
 SEGMENT = 32 * 1024**2  # bytes of rows in memory for one file

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from sweep.files import write_atomically
+from sweep.store.files import write_atomically
 
 Mark = str | int
 """What was logged: hash of a point, name and hash of a file, or a step of the progress."""

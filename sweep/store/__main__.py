@@ -13,11 +13,11 @@ from typing import NoReturn
 import pyarrow as pa
 
 from algos.errors import InputError
-from sweep.places import one_line
-from sweep.segments import ROWS, TIMINGS
 from sweep.store import Store
-from sweep.store_compact import compact
-from sweep.store_verify import verify
+from sweep.store.compact import compact
+from sweep.store.places import one_line
+from sweep.store.segments import ROWS, TIMINGS
+from sweep.store.verify import verify
 
 DONE, DAMAGE, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
 
@@ -82,3 +82,7 @@ def _compact(store: Store) -> int:
             f" {done.segments_after:,} with {done.rows_after:,} after"
         )
     return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -19,8 +19,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from algos.errors import InputError
-from sweep.places import Place, one_line
 from sweep.schemas import CURVES, IDENTITY
+from sweep.store.places import Place, one_line
 
 ROWS, TIMINGS = "rows", "timings"  # the folders of a store that hold segments
 KEY = ("cell", "replicate")

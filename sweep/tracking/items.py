@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from sweep.tracking_ledger import Mark
+from sweep.tracking.ledger import Mark
 
 Make = Callable[[Any], dict[str, Any] | None]
 """Given a run, makes the row to log, or does the logging by itself and gives None."""

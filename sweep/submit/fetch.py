@@ -1,6 +1,6 @@
 """Bringing a submitted sweep's report and rows into a local store.
 
-The job leaves files and an index of them in Ray's log folder (`sweep.submit_job`); they come
+The job leaves files and an index of them in Ray's log folder (`sweep.submit.job`); they come
 through the dashboard, each checked by its SHA-256. Nothing is unpacked or unpickled, and a name
 that is not below the places a store has is refused.
 """
@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from algos.errors import InputError
-from sweep.submit_client import Dashboard, Lost
-from sweep.submit_follow import Patience
+from sweep.submit.client import Dashboard, Lost
+from sweep.submit.follow import Patience
 
 FOLDER, INDEX = "sweeps", "index.json"  # in Ray's log folder: sweeps/JOB/index.json
 PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from algos.errors import InputError, Words
-from sweep.files import flush_folder, write_atomically
+from sweep.store.files import flush_folder, write_atomically
 
 # Words in the name of a query argument that holds a secret (access_key, sig, session_token, …).
 SECRET = re.compile(r"(^|[^a-z])(key|secret|token|password|passwd|pwd|sig|signature)([^a-z]|$)")

@@ -1,6 +1,6 @@
 """Weights & Biases tracking of a sweep, seen from the sweep.
 
-The client runs in a child process (`sweep.tracking_process`) that reads JSON lines. Every
+The client runs in a child process (`sweep.tracking.process`) that reads JSON lines. Every
 method here only puts a line on a queue, which a daemon thread empties, so that neither a
 slow network nor a client that hangs can hold up or fail a sweep. `Tracker.close` is the one
 call that waits, for a bounded time.
@@ -254,7 +254,7 @@ class Tracker:
 
     def _start(self, mode: Mode) -> "subprocess.Popen[bytes]":
         environment = {key: text for key, text in os.environ.items() if key not in _UNWANTED}
-        root = str(Path(__file__).resolve().parents[1])
+        root = str(Path(__file__).resolve().parents[2])
         paths = [root, *filter(None, [environment.get("PYTHONPATH")])]
         environment["PYTHONPATH"] = os.pathsep.join(paths)
         # Files of an artifact are staged until they are uploaded: keep them in the folder too.
@@ -265,7 +265,7 @@ class Tracker:
         try:
             with open(self._folder / "tracking.log", "ab") as log:
                 process = subprocess.Popen(
-                    [sys.executable, "-m", "sweep.tracking_process", str(writing)],
+                    [sys.executable, "-m", "sweep.tracking.process", str(writing)],
                     stdin=subprocess.PIPE,
                     stdout=log,
                     stderr=log,

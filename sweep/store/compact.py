@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from sweep import segments
-from sweep.row_hashes import row_hashes
-from sweep.segments import (
+from sweep.store import Store, segments
+from sweep.store.row_hashes import row_hashes
+from sweep.store.segments import (
     KEY,
     ROWS,
     TIMINGS,
@@ -25,7 +25,6 @@ from sweep.segments import (
     SegmentWriter,
     VanishedError,
 )
-from sweep.store import Store
 
 SMALL = 32 * 1024**2  # bytes of a segment that is worth merging
 TARGET = 64 * 1024**2  # bytes at which a merged segment is committed

@@ -9,7 +9,7 @@ from typing import Any
 
 import aiohttp
 
-from sweep.submit_client import Dashboard, Lost, reason
+from sweep.submit.client import Dashboard, Lost, reason
 
 SILENCE = 60.0  # seconds after which a connection that says nothing is made anew
 FIRST_WAIT, LONGEST_WAIT = 0.5, 15.0  # seconds between attempts

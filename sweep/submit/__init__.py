@@ -1,0 +1,1 @@
+"""Sweeps sent to a Ray cluster through its dashboard: `python -m sweep.submit`."""

@@ -1,0 +1,5 @@
+"""Weights & Biases, from a process of its own."""
+
+from sweep.tracking.tracker import MAX_RUNS, Mode, RunSpec, Tracker, resolve_mode, sync_command
+
+__all__ = ["MAX_RUNS", "Mode", "RunSpec", "Tracker", "resolve_mode", "sync_command"]
