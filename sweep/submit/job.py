@@ -24,9 +24,9 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from pyarrow import fs
 
 from sweep.compose import quoted
+from sweep.store import Store
 from sweep.submit.fetch import FOLDER, INDEX, PLAIN_NAME
 
 HOME = "dp-bandit-sweep"
@@ -84,37 +84,44 @@ def pack(store: str, sweep: str, target: Path) -> None:
 
     The rows of a store at a URL stay there. Nothing is written for a sweep that left no folder.
     """
-    local = "://" not in store
-    system, root = (fs.LocalFileSystem(), store) if local else fs.FileSystem.from_uri(store)
-    folder = f"{root}/sweeps/{sweep}"
-    selector = fs.FileSelector(folder, allow_not_found=True, recursive=True)
-    left = [info for info in system.get_file_info(selector) if info.is_file]
+    place = Store(store).place
+    folder = f"sweeps/{sweep}"
+    left = place.files(folder, recursive=True)
     if not left:
         return
     target.parent.mkdir(mode=0o700, exist_ok=True)
     _remove_older(target.parent, sweep)
     target.mkdir(mode=0o700)
     files: list[dict[str, Any]] = []
-    for info in left:
-        parts = info.path[len(folder) :].strip("/").split("/")
+    for name in left:
+        parts = name.split("/")
         if parts[0] in OWN or not all(PLAIN_NAME.fullmatch(part) for part in parts):
             continue
-        with system.open_input_stream(info.path) as source, _new(target) as file:
+        with place.source(f"{folder}/{name}") as source, _new(target) as file:
             shutil.copyfileobj(source, file)
         files.append(_entry(Path(file.name), "/".join(["sweeps", sweep, *parts])))
-    if local:
-        manifest = pq.read_table(f"{folder}/manifest.parquet", columns=["cell", "stream"])
+    if place.local is not None:
+        columns = ["cell", "stream"]
+        manifest = pq.read_table(place.local / folder / "manifest.parquet", columns=columns)
         for kind, column in (("rows", "cell"), ("timings", "stream")):
             wanted = manifest[column].combine_chunks().unique()
-            for table in _matching(Path(root) / kind, column, wanted):
+            for table in _matching(place.local / kind, column, wanted):
                 with _new(target) as file:
-                    pq.write_table(table, file, compression="zstd", compression_level=1)
+                    pq.write_table(
+                        table, file, compression="zstd", compression_level=1,
+                        write_page_checksum=True,
+                    )  # fmt: skip
                 entry = _entry(Path(file.name), "")
-                # Named by content: what is fetched twice is there once.
-                files.append(entry | {"place": f"{kind}/{entry['sha256'][:32]}.parquet"})
+                # Named by content, as segments are: what is fetched twice is there once.
+                name = f"{entry['sha256'][:32]}-{entry['sha256'][:16]}.parquet"
+                files.append(entry | {"place": f"{kind}/{name}"})
     # Rows first: a report without them would have to be written again.
     files.sort(key=lambda entry: entry["place"])
-    index = {"sweep": sweep, "elsewhere": None if local else store, "files": files}
+    index = {
+        "sweep": sweep,
+        "elsewhere": None if place.local is not None else store,
+        "files": files,
+    }
     with _new(target) as file:
         file.write(json.dumps(index).encode())
     os.replace(file.name, target / INDEX)

@@ -17,9 +17,10 @@ from typing import Any
 
 from stored import scanned, table
 
-from sweep.store import ROWS, Store
+from sweep.store import Store
 from sweep.store import compact as compacting
 from sweep.store.places import Place
+from sweep.store.segments import ROWS
 
 EACH = 3  # replicates in a segment
 
