@@ -124,7 +124,7 @@ class Place:
         found = {}
         for info in self.filesystem.get_file_info(selector):
             name = info.path[info.path.index(start) + len(start) :].strip("/")
-            if info.is_file and not any(part[0] in "._" for part in name.split("/")):
+            if info.is_file and not any(part.startswith((".", "_")) for part in name.split("/")):
                 found[name] = info
         return dict(sorted(found.items()))
 

@@ -78,6 +78,7 @@ class _Compaction:
         self.kept = np.empty(0, np.uint64)  # content of the rows of these that were written
 
     def run(self) -> Compacted:
+        """Merge what is worth it; raises as `compact` does."""
         listed, done = self._listed(), self.done
         done.segments = done.segments_after = len(listed)
         done.rows = done.rows_after = sum(len(segment.keys) for segment in listed)
