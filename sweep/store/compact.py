@@ -28,7 +28,7 @@ from sweep.store.segments import (
 
 SMALL = 32 * 1024**2  # bytes of a segment that is worth merging
 TARGET = 64 * 1024**2  # bytes at which a merged segment is committed
-GROUP = 128 * 1024**2  # decoded bytes that are sorted at a time
+GROUP = 64 * 1024**2  # decoded bytes that are sorted at a time
 
 ORDER = {ROWS: KEY, TIMINGS: ("algorithm", "distribution", "stream")}
 
@@ -77,6 +77,7 @@ class _Compaction:
         self.kept = np.empty(0, np.uint64)  # content of the rows of these that were written
 
     def run(self) -> Compacted:
+        """Merge what is worth it; raises as `compact` does."""
         listed, done = self._listed(), self.done
         done.segments = done.segments_after = len(listed)
         done.rows = done.rows_after = sum(len(segment.keys) for segment in listed)
@@ -166,9 +167,11 @@ class _Compaction:
         """Append rows to the writer (a new one where there is none), sorted, each once."""
         if not held:
             return writer
+        contents = np.concatenate([row_hashes(part) for part in held])
+        keys = contents
+        if self.key is not None:
+            keys = np.concatenate([row_hashes(part, self.key) for part in held])
         table = pa.concat_tables(held).replace_schema_metadata()
-        contents = row_hashes(table)
-        keys = contents if self.key is None else row_hashes(table, self.key)
         again = np.flatnonzero(_isin(keys, self.twice))
         _, first = np.unique(contents[again], return_index=True)
         keep = np.ones(table.num_rows, bool)

@@ -20,7 +20,7 @@ from sweep.store.files import flush_folder, write_atomically
 SECRET = re.compile(r"(^|[^a-z])(key|secret|token|password|passwd|pwd|sig|signature)([^a-z]|$)")
 SECRETS_IN_ONE_WORD = ("accesskey", "secretkey", "sessiontoken", "accountkey", "sastoken", "apikey")
 OBJECT_STORES = ("s3", "gcs", "abfs")  # where an object appears whole or not at all
-IN_MEMORY = 64 * 1024**2  # files up to this size are fetched in one read
+IN_MEMORY = 4 * 1024**2  # files up to this size are fetched in one read
 # Where the user's environment says which S3 it is.
 S3_PLACES = ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3")
 RETRY_SECONDS = 30  # for Google's client, which would try for 15 minutes
@@ -124,7 +124,7 @@ class Place:
         found = {}
         for info in self.filesystem.get_file_info(selector):
             name = info.path[info.path.index(start) + len(start) :].strip("/")
-            if info.is_file and not any(part[0] in "._" for part in name.split("/")):
+            if info.is_file and not any(part.startswith((".", "_")) for part in name.split("/")):
                 found[name] = info
         return dict(sorted(found.items()))
 
@@ -135,7 +135,7 @@ class Place:
 
     @contextmanager
     def source(self, path: str) -> Iterator[pa.NativeFile]:
-        """A file open for reading; one of moderate size is fetched at once."""
+        """A file open for reading; a small one is fetched at once."""
         with self.filesystem.open_input_file(self.full(path)) as file:
             if file.size() <= IN_MEMORY:
                 yield pa.BufferReader(file.read_buffer())

@@ -70,6 +70,7 @@ class Store:
         made: list[Path] = []
         try:
             if local is None:
+                self.place.has_folder(ROWS)  # an endpoint that is silent is waited for once
                 for folder in (ROWS, TIMINGS):
                     self.place.make_folder(folder)
                 probe = f".{uuid.uuid4().hex}.tmp"

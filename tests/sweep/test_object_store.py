@@ -6,23 +6,25 @@ import os
 import socket
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 import object_store
 import platformdirs
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from commands import keys, sweep
+from commands import finish, keys, start, sweep
 from stored import distinct, everything, fill, scanned, table, timings
 from test_plan import planned
 
 from algos import InputError
-from sweep.rows import simulate_unit
-from sweep.store import Store, segments
-from sweep.store.__main__ import main
+from sweep.store import segments
 from sweep.store.places import Place
-from sweep.store.segments import KEY, ROWS
 from sweep.units import Pending
+from sweep.rows import simulate_unit
+from sweep.segments import KEY, ROWS
+from sweep.store import Store
+from sweep.store_command import main
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +115,7 @@ def test_a_sweeps_folder_is_mirrored(store, tmp_path, monkeypatch):
     assert here.is_relative_to(tmp_path / "one")
     (here / "figures").mkdir(parents=True)
     (here / "wandb").mkdir()
-    (here / "wandb" / "log").write_text("stays here")
+    (here / "wandb" / "run.log").write_text("stays here")
     (here / ".half.tmp").write_text("stays here")
     (here / "figures" / "a.svg").write_text("<svg/>")
     store.write_text(here / "tracking.json", "{1}")
@@ -160,6 +162,13 @@ def test_an_endpoint_that_hangs_is_one_line(bucket):
         url = f"s3://b/s?endpoint_override=127.0.0.1:{silent.getsockname()[1]}&scheme=http"
         with pytest.raises(InputError, match=r"^store: got .*Timeout"):
             Store(url).exists()
+        silent.setblocking(False)
+        attempts = 0
+        with suppress(BlockingIOError):
+            while True:
+                silent.accept()[0].close()
+                attempts += 1
+        assert attempts == 3
 
 
 def test_a_bucket_that_is_not_there_is_one_line(bucket):
@@ -225,21 +234,47 @@ def as_before(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 KERNELS = str(platformdirs.user_cache_path("dp-bandit-sweep"))
 
 
+def alone(*overrides: str) -> pa.Table:
+    """The rows that a sweep's cells have, simulated here, sorted."""
+    plan, _ = planned(*overrides)
+    tables = pa.concat_tables(map(simulate_unit, Pending(plan, block=1)))
+    return tables.sort_by([(name, "ascending") for name in KEY])
+
+
 def test_a_sweep_into_a_bucket(bucket, tmp_path, as_before, monkeypatch):
-    """The same rows as in a folder; the second start has nothing to do; the report is there."""
+    """The rows and the report are there; what is damaged is computed again, elsewhere; 20 s."""
     as_before()
     url = bucket % "whole"
     status, _, err = sweep([*GRID, f'store="{url}"'], tmp_path)
     assert status == 0, err
-    store = Store(url)
-    plan, _ = planned(*GRID)
-    alone = pa.concat_tables(map(simulate_unit, Pending(plan, block=1)))
-    assert distinct(read(store)).equals(alone.sort_by([(name, "ascending") for name in KEY]))
+    store, expected = Store(url), alone(*GRID)
+    assert distinct(read(store)).equals(expected)
     [name] = {path.split("/")[0] for path in store.place.files("sweeps", recursive=True)}
     assert f"{url.partition('?')[0]}/sweeps/{name}" in err
     files = store.place.files(f"sweeps/{name}", recursive=True)
     assert {"report.html", "manifest.parquet", "config.yaml", "command.txt"} <= set(files)
     assert any(path.startswith("figures/") for path in files)
+    bad = store.names(ROWS)[0]
+    put(store, bad, store.place.read(f"{ROWS}/{bad}").to_pybytes()[:-9])
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "another"))
     status, _, err = sweep([*GRID, f'store="{url}"'], tmp_path)
-    assert status == 0 and " 0 to simulate" in err and "starting Ray" not in err
+    assert status == 0 and f"segment {bad} is damaged" in err and "computed again" in err
+    assert distinct(read(store)).equals(expected) and store.place.has_file(f"damaged/{bad}")
+    status, _, err = sweep([*GRID, f'store="{url}"', "dry_run=true"], tmp_path)
+    assert status == 0 and " 0 to simulate" in err
+
+
+@pytest.mark.slow  # 40 s: two Rays on the same cores
+def test_two_sweeps_at_once_into_a_bucket(bucket, tmp_path, as_before):
+    """Overlapping grids, one store."""
+    as_before()
+    url = bucket % "both"
+    grids = [(*GRID[:2], f"grid.epsilon=[{pair}]", GRID[3]) for pair in ("0.5,1", "1,2")]
+    processes = [start([*grid, f'store="{url}"', "runtime.actors=1"], tmp_path) for grid in grids]
+    for process in processes:
+        status, _, err = finish(process)
+        assert status == 0, err
+    both = alone(*GRID[:2], "grid.epsilon=[0.5,1,2]", GRID[3])
+    assert distinct(read(Store(url))).equals(both)
+    assert main(["compact", url]) == main(["verify", url]) == 0
+    assert read(Store(url)).equals(both)
