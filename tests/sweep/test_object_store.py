@@ -18,13 +18,12 @@ from stored import distinct, everything, fill, scanned, table, timings
 from test_plan import planned
 
 from algos import InputError
-from sweep.store import segments
-from sweep.store.places import Place
-from sweep.units import Pending
 from sweep.rows import simulate_unit
-from sweep.segments import KEY, ROWS
-from sweep.store import Store
-from sweep.store_command import main
+from sweep.store import Store, segments
+from sweep.store.__main__ import main
+from sweep.store.places import Place
+from sweep.store.segments import KEY, ROWS
+from sweep.units import Pending
 
 
 @pytest.fixture(scope="module")
