@@ -93,7 +93,7 @@ def _compare(store: Store, names: list[str], hashes: list[np.ndarray], findings:
     sizes = [len(part) for part in hashes]
     keys, contents = np.concatenate(hashes).T
     hashes.clear()
-    order = np.lexsort((contents, keys))  # equal rows side by side, in whatever order they came
+    order = np.lexsort((contents, keys))  # equal rows next to each other
     again = np.flatnonzero(keys[order][1:] == keys[order][:-1]) + 1
     same = contents[order[again]] == contents[order[again - 1]]
     findings.duplicates = int(same.sum())
