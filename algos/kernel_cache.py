@@ -11,7 +11,7 @@ import hashlib
 import importlib.util
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import Any
 
 import llvmlite.binding as llvm
 import numba
+import numpy as np
 import platformdirs
 
 
@@ -58,6 +59,19 @@ def directory(plugin_digest: str = "") -> Path:
     return path
 
 
+def code(plugins: Iterable[str] = ()) -> str:
+    """What a replicate's bits depend on beside its inputs: the sources of algos and of plugins,
+    and the versions of NumPy and Numba.
+
+    Raises:
+        ImportError: there is no such plugin.
+    """
+    parts = [_digest(sorted(Path(__file__).parent.rglob("*.py")))]
+    parts += [_digest(_plugin_sources(module)) for module in plugins]
+    sources = hashlib.sha256(" ".join(parts).encode()).hexdigest()[:16]
+    return f"{sources} with NumPy {np.__version__} and Numba {numba.__version__}"
+
+
 @contextmanager
 def active(path: Path) -> Iterator[None]:
     """Kernels decorated inside the block are cached under `path`; Numba's setting is restored."""
@@ -78,12 +92,15 @@ def for_plugin(module: str) -> Iterator[None]:
     Raises:
         ImportError: there is no such module.
     """
+    with active(directory(_digest(_plugin_sources(module)))):
+        yield
+
+
+def _plugin_sources(module: str) -> list[Path]:
     top = module.partition(".")[0]
     spec = importlib.util.find_spec(top)
     if spec is None or spec.origin is None:
         raise ImportError(f"no module named {top!r}")
     # A module of its own may call what stands beside it; a package, whatever it holds.
     folder = Path(spec.origin).parent
-    files = sorted(folder.rglob("*.py") if spec.submodule_search_locations else folder.glob("*.py"))
-    with active(directory(_digest(files))):
-        yield
+    return sorted(folder.rglob("*.py") if spec.submodule_search_locations else folder.glob("*.py"))

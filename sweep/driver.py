@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 FLUSH_SECONDS = 2.0  # a kill costs at most the rows of the last two seconds
 FLUSH_BYTES = 64 * 1024**2
+MOST_FAILURES = 10_000  # that are recorded; more say the same again
 TRACK_EVERY = 5.0  # seconds between points of live progress
 
 
@@ -74,6 +75,7 @@ class Driver:
         self.timings: list[pa.Table] = []
         self.failures: list[dict[str, Any]] = []
         self.size = 0  # bytes in the tables
+        self.said: set[str] = set()
         self.flushed = time.monotonic()
         self.tracked = -TRACK_EVERY
 
@@ -86,7 +88,7 @@ class Driver:
         if not self.job.pending:
             return self.failures
         # Imported here: a complete store needs no Ray.
-        from sweep.execute import Given, execute
+        from sweep.execute import Given, Refused, execute
 
         settings = self.job.settings
         self.console.print("starting Ray; kernels are compiled on first use", highlight=False)
@@ -101,6 +103,8 @@ class Driver:
                         for outcome in outcomes:
                             if isinstance(outcome, Given):
                                 self._failed(outcome)
+                            elif isinstance(outcome, Refused):
+                                self._say_once(f"an actor could not start: {outcome.reason}")
                             else:
                                 self._played(*outcome)
                         self._flush_if_due()
@@ -135,6 +139,8 @@ class Driver:
         unit, work = given.unit, given.unit.work
         self.counts.failures += 1
         self.counts.seconds_done += unit.seconds
+        if len(self.failures) == MOST_FAILURES:
+            return
         self.failures.append(
             {
                 "cells": list(unit.cells),
@@ -150,6 +156,11 @@ class Driver:
                 "traceback": given.failure.traceback,
             }
         )
+
+    def _say_once(self, line: str) -> None:
+        if line not in self.said:
+            self.said.add(line)
+            self.console.print(line, highlight=False, markup=False, soft_wrap=True)
 
     def _flush_if_due(self) -> None:
         if self.size > FLUSH_BYTES or time.monotonic() - self.flushed > FLUSH_SECONDS:

@@ -8,6 +8,7 @@ given up, and the others go on.
 
 from __future__ import annotations
 
+import socket
 import sys
 import time
 from collections import Counter, deque
@@ -15,6 +16,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from algos import kernel_cache
+from algos.errors import InputError, Words
 from algos.registry import load_plugins
 from algos.simulate import Work
 from sweep.ray_session import ray
@@ -40,15 +43,30 @@ class Given:
     attempts: int
 
 
-Outcome = tuple[list[Unit], Played] | Given
+@dataclass(frozen=True)
+class Refused:
+    """An actor that could not start, and why."""
+
+    reason: str
+
+
+Outcome = tuple[list[Unit], Played] | Given | Refused
 
 
 class Simulator:
-    """A Ray actor that plays units."""
+    """A Ray actor that plays units.
 
-    def __init__(self, path: Sequence[str], plugins: Sequence[str]) -> None:
+    Raises:
+        RuntimeError: its node would not give the driver's bits.
+    """
+
+    def __init__(self, path: Sequence[str], plugins: Sequence[str], code: str) -> None:
         sys.path.extend(entry for entry in path if entry not in sys.path)
         load_plugins(plugins)
+        found = kernel_cache.code(plugins)
+        if found != code:
+            host = socket.gethostname()
+            raise RuntimeError(f"{host} has other kernels: {found}, here {code}")
 
     # An actor that is restarted, or waits for a node, is asked to warm up until it has.
     @ray.method(max_task_retries=-1)
@@ -61,10 +79,10 @@ class Simulator:
         return play_units(units)
 
 
-def simulator(plugins: Sequence[str]) -> Any:
+def simulator(plugins: Sequence[str], code: str) -> Any:
     """A new actor; it starts as soon as a node has a CPU for it."""
     remote: Any = ray.remote(num_cpus=1, max_restarts=-1)(Simulator)
-    return remote.remote(sys.path, list(plugins))
+    return remote.remote(sys.path, list(plugins), code)
 
 
 class Batches:
@@ -167,21 +185,23 @@ class Crew:
             ready += more
         return ready
 
-    def warmed(self, call: Any) -> Member | None:
-        """Take the end of a warming up: the actor that is ready, None where it never will be.
+    def warmed(self, call: Any) -> Member | Refused:
+        """Take the end of a warming up: the actor that is ready, or why it never will be.
 
         Raises:
-            ray.exceptions.RayError: no actor is left at all.
+            InputError: no actor is left at all.
         """
         member = self.warming.pop(call)
         try:
             ray.get(call)
-        except ray.exceptions.RayError:
+        except ray.exceptions.RayError as error:
             self.members.remove(member)
             self.dead += not member.started  # what would fail again is not made again
+            reason = str(error).strip().split("\n")[-1]
             if not self.members and self.dead:
-                raise
-            return None
+                allowed = f"nodes with this project as it is here ({reason})"
+                raise InputError("runtime", Words("no actor that can start"), allowed) from None
+            return Refused(reason)
         member.started, member.suspect = True, None
         return member
 
@@ -224,7 +244,8 @@ def execute(
         plugins: modules that register algorithms.
         poll: seconds.
     """
-    crew = Crew(pending.kernels(), lambda: simulator(plugins), wanted)
+    code = kernel_cache.code(plugins)
+    crew = Crew(pending.kernels(), lambda: simulator(plugins, code), wanted)
     batches = Batches(pending)
     attempts: Counter[tuple[int, int]] = Counter()
     deaths: Counter[tuple[int, int]] = Counter()
@@ -247,7 +268,9 @@ def execute(
         for call in crew.wait(poll):
             if call in crew.warming:
                 warmed = crew.warmed(call)
-                if warmed:
+                if isinstance(warmed, Refused):
+                    finished.append(warmed)
+                else:
                     fill(warmed)
                 continue
             member, units, came, suspect = crew.landed(call)

@@ -175,7 +175,7 @@ def _carry_out(
     if failures:
         first = failures[0]
         console.print(
-            f"{len(failures)} units failed, the first of {first['algorithm']} on"
+            f"{driver.counts.failures} units failed, the first of {first['algorithm']} on"
             f" {first['instance']}: {first['error']}; see {folder / 'failures.parquet'}; the same"
             " command tries them again",
             **PLAIN,

@@ -117,7 +117,7 @@ def main() -> None:
         recorded = (played.tables["bandit"], played.timings, seconds)
         processes = itertools.cycle([remote.remote(*recorded) for _ in range(PROCESSES)])
         numbers = itertools.count()
-        executing.simulator = lambda plugins: Slot(next(processes), next(numbers))  # type: ignore[assignment]
+        executing.simulator = lambda *unused: Slot(next(processes), next(numbers))  # type: ignore[assignment]
         store = Store(folder)
         store.open_for_writing()
         corrections = {("ucb1", unit.work.algorithm.version, "bernoulli"): 1.0}

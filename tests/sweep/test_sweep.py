@@ -190,6 +190,25 @@ def test_a_unit_that_takes_its_actor_down_fails_alone(tmp_path, monkeypatch):
     assert "Actor" in failure["error"]
 
 
+@pytest.mark.slow
+def test_actors_with_other_kernels_are_refused(tmp_path, monkeypatch):
+    """A plugin that every import changes: the actors have another one than the driver."""
+    source = Path(__file__).with_name("coin_plugin.py").read_text()
+    more = "\nimport pathlib, uuid\npathlib.Path(__file__).with_name(f'n{uuid.uuid4().hex}.py').touch()"
+    (tmp_path / "plugin").mkdir()
+    (tmp_path / "plugin" / "__init__.py").write_text(source + more)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    arguments = ["+grid=quickstart", "plugins=[plugin]", "grid.algorithm=[coin]",
+                 "grid.epsilon=null", "runtime.actors=2"]  # fmt: skip
+    status, _, err = sweep(arguments, tmp_path)
+    last = err.rstrip().split("\n")[-1]
+    assert status == 2 and "Traceback" not in err
+    assert (
+        last.startswith("error: runtime: got no actor that can start") and "other kernels" in last
+    )
+    assert not list((tmp_path / "results" / "rows").iterdir())
+
+
 def test_offline_tracking_leaves_runs_to_send(undisturbed, tmp_path):
     shutil.copytree(undisturbed / "results", tmp_path / "results")
     status, _, err = sweep([*GRID, "runtime.actors=2", "tracking=offline"], tmp_path)
