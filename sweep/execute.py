@@ -178,6 +178,9 @@ class Crew:
     def wait(self, seconds: float) -> list[Any]:
         """The calls that have ended, at the latest after so many seconds."""
         calls = [*self.flying, *self.warming]
+        if not calls:  # every actor is gone, and new ones are not made yet
+            time.sleep(seconds)
+            return []
         ready, rest = ray.wait(calls, num_returns=1, timeout=seconds)
         if ready and len(calls) > 2 * IN_FLIGHT:
             time.sleep(min(seconds, WAIT_SECONDS * len(calls)))

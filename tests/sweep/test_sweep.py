@@ -194,9 +194,11 @@ def test_a_unit_that_takes_its_actor_down_fails_alone(tmp_path, monkeypatch):
 def test_actors_with_other_kernels_are_refused(tmp_path, monkeypatch):
     """A plugin that every import changes: the actors have another one than the driver."""
     source = Path(__file__).with_name("coin_plugin.py").read_text()
-    more = "\nimport pathlib, uuid\npathlib.Path(__file__).with_name(f'n{uuid.uuid4().hex}.py').touch()"
+    more = (
+        "import pathlib, uuid\npathlib.Path(__file__).with_name(uuid.uuid4().hex + '.py').touch()"
+    )
     (tmp_path / "plugin").mkdir()
-    (tmp_path / "plugin" / "__init__.py").write_text(source + more)
+    (tmp_path / "plugin" / "__init__.py").write_text(f"{source}\n{more}\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     arguments = ["+grid=quickstart", "plugins=[plugin]", "grid.algorithm=[coin]",
                  "grid.epsilon=null", "runtime.actors=2"]  # fmt: skip
