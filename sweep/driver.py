@@ -5,7 +5,6 @@ What it holds of a plan is a few bytes a cell, and of the rows what is not commi
 
 from __future__ import annotations
 
-import signal
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -17,6 +16,7 @@ import pyarrow as pa
 from rich.console import Console
 
 from sweep.config import Settings
+from sweep.interrupts import Stoppable
 from sweep.plan import Plan
 from sweep.points import Points
 from sweep.progress import Counts, Display
@@ -79,11 +79,12 @@ class Driver:
         self.flushed = time.monotonic()
         self.tracked = -TRACK_EVERY
 
-    def simulate(self, joined: int | None) -> list[dict[str, Any]]:
+    def simulate(self, joined: int | None, stoppable: Stoppable) -> list[dict[str, Any]]:
         """Play all units; returns those given up, as rows of failures.parquet.
 
         Args:
             joined: the actors of a Ray that is there already; None to start one.
+            stoppable: takes the signals back from Ray.
         """
         if not self.job.pending:
             return self.failures
@@ -93,7 +94,8 @@ class Driver:
         settings = self.job.settings
         self.console.print("starting Ray; kernels are compiled on first use", highlight=False)
         ray = session(settings) if joined is None else nullcontext(joined)
-        with ray as actors, _stoppable():
+        with ray as actors:
+            stoppable.arm()
             # On a cluster the number follows its nodes, unless one was asked for.
             wanted = actors if settings.address is None else settings.actors
             try:
@@ -189,23 +191,3 @@ class Driver:
             "actors": counts.actors,
         }
         self.tracker.progress(counts.replicates_done, values)
-
-
-class _stoppable:
-    """SIGTERM and SIGINT raise KeyboardInterrupt inside, whatever Ray has set up for them."""
-
-    def __enter__(self) -> None:
-        def stop(*unused: object) -> None:
-            # A second signal must not cut the commit short.
-            for number in (signal.SIGINT, signal.SIGTERM):
-                signal.signal(number, signal.SIG_IGN)
-            raise KeyboardInterrupt
-
-        self.before = {
-            number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)
-        }
-
-    def __exit__(self, kind: object, *unused: object) -> None:
-        if kind is None:
-            for number, handler in self.before.items():
-                signal.signal(number, handler)

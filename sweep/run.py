@@ -23,6 +23,7 @@ from algos.registry import load_plugins
 from sweep import plan as planning
 from sweep.config import Settings
 from sweep.driver import Driver, Job, session
+from sweep.interrupts import Stoppable
 from sweep.manifest import write_manifest
 from sweep.points import Points
 from sweep.present import Present
@@ -96,7 +97,8 @@ def run(
         store.fetch_sweep(name)
         summary(console, job)
         try:
-            status = _carry_out(job, mode, joined, command, console, analyse, curves)
+            with Stoppable() as stoppable:
+                status = _carry_out(job, mode, joined, command, console, analyse, curves, stoppable)
             if url := store.publish_sweep(name):
                 console.print(f"report and record are in {url}", **PLAIN)
             return status
@@ -129,6 +131,7 @@ def _carry_out(
     console: Console,
     analyse: Analyse,
     curves: Curves,
+    stoppable: Stoppable,
 ) -> int:
     """Record, simulate, analyse and track; returns the exit status."""
     settings, store, folder = job.settings, job.store, job.folder
@@ -142,7 +145,7 @@ def _carry_out(
     driver = Driver(job, points, tracker, console)
     earlier = driver.counts.replicates_done > 0
     try:
-        failures = driver.simulate(joined)
+        failures = driver.simulate(joined, stoppable)
         store.write_table(folder / "failures.parquet", failures, FAILURES)
         large = job.plan.replicates > LARGEST_REPORT[0] or len(job.plan) > LARGEST_REPORT[1]
         if large:

@@ -29,6 +29,7 @@ from rich.console import Console
 from sweep import driver as driving
 from sweep import execute as executing
 from sweep.config import register_schema, settings
+from sweep.interrupts import Stoppable
 from sweep.plan import make_plan
 from sweep.points import Points
 from sweep.ray_session import ray, session
@@ -126,7 +127,8 @@ def main() -> None:
         console = Console(quiet=True)
         tracker = Tracker("none", Path(folder), "driver", {})
         driver = Watched(job, Points(plan, 0), tracker, console)
-        driver.simulate(given.actors)
+        with Stoppable() as stoppable:
+            driver.simulate(given.actors, stoppable)
         stored = sum(path.stat().st_size for path in Path(folder, "rows").iterdir())
     (t0, cpu0, rows0), (t1, cpu1, rows1) = driver.marks[0], driver.marks[-1]
     wall, cpu, rows = t1 - t0, cpu1 - cpu0, rows1 - rows0

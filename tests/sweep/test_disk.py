@@ -20,7 +20,7 @@ def test_a_full_disk_is_one_line(tmp_path, monkeypatch, capsys):
     def full(self: Store, tables: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    def simulate(self: driving.Driver, joined: int | None) -> list[object]:
+    def simulate(self: driving.Driver, *unused: object) -> list[object]:
         self.job.store.append_rows([])
         raise AssertionError("the commit must fail")
 

@@ -94,7 +94,14 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         yield running
 
 
-@pytest.mark.parametrize("answer", ["hang", "error", "refuse"])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "hang",
+        pytest.param("error", marks=pytest.mark.slow),
+        pytest.param("refuse", marks=pytest.mark.slow),
+    ],
+)
 def test_a_server_that_fails_under_a_sweep(undisturbed, server: Endpoint, tmp_path, answer):
     """W&B is there when the sweep begins and fails when the first run has been made."""
     folder = tmp_path / "work"

@@ -211,6 +211,7 @@ def test_a_job_runs_and_its_rows_come_back(head, begin, tmp_path):
     assert sorted(path.name for path in (fetched / "rows").iterdir()) == before
 
 
+@pytest.mark.slow
 def test_failing_units_give_their_status(head, begin, tmp_path):
     shutil.copy(Path(__file__).with_name("coin_plugin.py"), tmp_path)
     arguments = ["+grid=quickstart", "plugins=[coin_plugin]", "grid.algorithm=[coin,crash]",
