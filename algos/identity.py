@@ -79,6 +79,11 @@ def cell_id(stream: str, seed: int, T: int) -> str:
 
 def generator(seed: int, stream: str, replicate: int) -> np.random.Generator:
     """The replicate's own generator: PCG64 seeded by (seed, the stream's words, replicate)."""
-    words = tuple(int(stream[i : i + 8], 16) for i in range(0, DIGITS, 8))
-    sequence = np.random.SeedSequence(entropy=seed, spawn_key=(*words, replicate))
+    sequence = np.random.SeedSequence(entropy=seed, spawn_key=(*_words(stream), replicate))
     return np.random.Generator(np.random.PCG64(sequence))
+
+
+@lru_cache(maxsize=16)
+def _words(stream: str) -> tuple[int, ...]:
+    """A stream's identity as 32-bit numbers."""
+    return tuple(int(stream[i : i + 8], 16) for i in range(0, DIGITS, 8))

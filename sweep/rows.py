@@ -75,7 +75,7 @@ class RowBuilder:
             self.starts.append(unit.start)
             if self.family.has_regret:
                 kept, places = _kept(T, unit.horizons)
-                self.values["checkpoints"].append(np.broadcast_to(kept, (count, len(kept))))
+                self.values["checkpoints"].append(kept[None].repeat(count, axis=0))
                 self.values["regret"].append(outcome["regret"][:, places])
             else:
                 self.values["checkpoints"].append(np.zeros((count, 0), np.int64))
