@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from algos.errors import InputError
+from sweep.store.files import flush_folder
 from sweep.submit.client import Dashboard, Lost
 from sweep.submit.follow import Patience
 
@@ -67,7 +68,7 @@ def fetch(
             _download(dashboard, node, f"{FOLDER}/{job}/{entry['name']}", entry, got, patience)
             place.parent.mkdir(parents=True, exist_ok=True)
             os.replace(got, place)
-            _sync(place.parent)
+            flush_folder(place.parent)
         for name in ("rows", "timings"):  # a store has them, if only for the next sweep
             (into / name).mkdir(exist_ok=True)
     except OSError as error:
@@ -159,11 +160,3 @@ def _download(
 def _digest(path: Path) -> str:
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

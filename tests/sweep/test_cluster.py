@@ -11,10 +11,7 @@ import pyarrow as pa
 import pytest
 from commands import end, finish, keys, rows, start, wait_for
 from ray_nodes import Nodes, actors, kill
-from test_plan import planned
-
-from sweep.units import Pending
-from sweep.worker import play_units
+from undisturbed import undisturbed_rows
 
 GRID = ("+grid=quickstart", "grid.algorithm=[{name:ucb1,replicates:1500},dp_se,adap_klucb]",
         "grid.T=[1e4,3e6]", "grid.replicates=100", "runtime.block=10")  # fmt: skip
@@ -23,9 +20,7 @@ GRID = ("+grid=quickstart", "grid.algorithm=[{name:ucb1,replicates:1500},dp_se,a
 @pytest.fixture(scope="module")
 def undisturbed() -> pa.Table:
     """The rows of the grid, simulated in this process."""
-    plan, _ = planned(*GRID)
-    played = play_units(list(Pending(plan, block=10)))
-    return played.tables["bandit"].sort_by([("cell", "ascending"), ("replicate", "ascending")])
+    return undisturbed_rows(*GRID)
 
 
 @pytest.fixture

@@ -15,15 +15,13 @@ import pyarrow.parquet as pq
 import pytest
 from commands import finish, keys, start, sweep
 from stored import distinct, everything, fill, scanned, table, timings
-from test_plan import planned
+from undisturbed import undisturbed_rows
 
 from algos import InputError
-from sweep.rows import simulate_unit
 from sweep.store import Store, segments
 from sweep.store.__main__ import main
 from sweep.store.places import Place
-from sweep.store.segments import KEY, ROWS
-from sweep.units import Pending
+from sweep.store.segments import ROWS
 
 
 @pytest.fixture(scope="module")
@@ -233,20 +231,13 @@ def as_before(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 KERNELS = str(platformdirs.user_cache_path("dp-bandit-sweep"))
 
 
-def alone(*overrides: str) -> pa.Table:
-    """The rows that a sweep's cells have, simulated here, sorted."""
-    plan, _ = planned(*overrides)
-    tables = pa.concat_tables(map(simulate_unit, Pending(plan, block=1)))
-    return tables.sort_by([(name, "ascending") for name in KEY])
-
-
 def test_a_sweep_into_a_bucket(bucket, tmp_path, as_before, monkeypatch):
     """The rows and the report are there; what is damaged is computed again, elsewhere; 20 s."""
     as_before()
     url = bucket % "whole"
     status, _, err = sweep([*GRID, f'store="{url}"'], tmp_path)
     assert status == 0, err
-    store, expected = Store(url), alone(*GRID)
+    store, expected = Store(url), undisturbed_rows(*GRID)
     assert distinct(read(store)).equals(expected)
     [name] = {path.split("/")[0] for path in store.place.files("sweeps", recursive=True)}
     assert f"{url.partition('?')[0]}/sweeps/{name}" in err
@@ -273,7 +264,7 @@ def test_two_sweeps_at_once_into_a_bucket(bucket, tmp_path, as_before):
     for process in processes:
         status, _, err = finish(process)
         assert status == 0, err
-    both = alone(*GRID[:2], "grid.epsilon=[0.5,1,2]", GRID[3])
+    both = undisturbed_rows(*GRID[:2], "grid.epsilon=[0.5,1,2]", GRID[3])
     assert distinct(read(Store(url))).equals(both)
     assert main(["compact", url]) == main(["verify", url]) == 0
     assert read(Store(url)).equals(both)

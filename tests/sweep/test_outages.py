@@ -10,11 +10,8 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from commands import LIMIT, finish, rows, start
-from test_plan import planned
+from undisturbed import undisturbed_rows
 from wandb_endpoint import Endpoint, endpoint
-
-from sweep.units import Pending
-from sweep.worker import play_units
 
 GRID = ("+grid=quickstart", "grid.algorithm=[{name:ucb1,replicates:200},dp_se,adap_klucb]",
         "grid.T=[1e4,2e6]", "grid.replicates=40", "runtime.block=10")  # fmt: skip
@@ -23,9 +20,7 @@ GRID = ("+grid=quickstart", "grid.algorithm=[{name:ucb1,replicates:200},dp_se,ad
 @pytest.fixture(scope="module")
 def undisturbed() -> pa.Table:
     """The rows of the grid, simulated in this process."""
-    plan, _ = planned(*GRID)
-    played = play_units(list(Pending(plan, block=10)))
-    return played.tables["bandit"].sort_by([("cell", "ascending"), ("replicate", "ascending")])
+    return undisturbed_rows(*GRID)
 
 
 SMALL = """

@@ -26,10 +26,7 @@ from commands import (
     sweep,
     wait_for,
 )
-from test_plan import planned
-
-from sweep.units import Pending
-from sweep.worker import play_units
+from undisturbed import undisturbed_rows
 
 GRID = ("+grid=quickstart", "grid.T=[1e4,3e6]", "grid.replicates=40", "grid.algorithm=[adap_klucb,"
         "anytime_lazy_ucb,dp_se,successive_elimination,ucb1]")  # fmt: skip
@@ -117,9 +114,7 @@ LONG = ("+grid=quickstart", "grid.T=[1e4,3e6]", "grid.replicates=40",
 @pytest.fixture(scope="module")
 def uninterrupted() -> pa.Table:
     """The rows of the long grid, simulated in this process."""
-    plan, _ = planned(*LONG)
-    table = play_units(list(Pending(plan))).tables["bandit"]
-    return table.sort_by([("cell", "ascending"), ("replicate", "ascending")])
+    return undisturbed_rows(*LONG)
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
