@@ -121,6 +121,7 @@ class Member:
     calls: list[Any] = field(default_factory=list)
     suspect: Any = None  # the call that it played when it was lost
     started: bool = False
+    gone: bool = False  # Ray won't restart it
 
 
 class Crew:
@@ -160,13 +161,13 @@ class Crew:
         wanted = self.wanted or max(1, int(ray.cluster_resources().get("CPU", 0)))
         for _ in range(wanted - len(self.members) - self.dead):
             member = Member(self.start())
+            # Actors that begin at different kernels share the compilation.
+            self.warm(member, len(self.members) * len(self.needed) // wanted)
             self.members.append(member)
-            self.warm(member)
 
-    def warm(self, member: Member) -> None:
-        """Have an actor warm up; it counts as ready when it has."""
-        if member not in self.warming.values():
-            first = len(self.members) * len(self.needed) // self.size
+    def warm(self, member: Member, first: int = 0) -> None:
+        """Have an actor warm up, from kernel `first`; it counts as ready when it has."""
+        if not member.gone and member not in self.warming.values():
             self.warming[member.actor.warm.remote(self.needed, first)] = member
 
     def send(self, member: Member, units: list[Unit]) -> None:
@@ -188,8 +189,10 @@ class Crew:
             ready += more
         return ready
 
-    def warmed(self, call: Any) -> Member | Refused:
+    def warmed(self, call: Any) -> Member | Refused | None:
         """Take the end of a warming up: the actor that is ready, or why it never will be.
+
+        None stands for one that had been ready, and is gone; another is made in its place.
 
         Raises:
             InputError: no actor is left at all.
@@ -199,12 +202,13 @@ class Crew:
             ray.get(call)
         except ray.exceptions.RayError as error:
             self.members.remove(member)
+            member.gone = True
             self.dead += not member.started  # what would fail again is not made again
             reason = str(error).strip().split("\n")[-1]
             if not self.members and self.dead:
                 allowed = f"nodes with this project as it is here ({reason})"
                 raise InputError("runtime", Words("no actor that can start"), allowed) from None
-            return Refused(reason)
+            return None if member.started else Refused(reason)
         member.started, member.suspect = True, None
         return member
 
@@ -254,7 +258,9 @@ def execute(
     deaths: Counter[tuple[int, int]] = Counter()
 
     def fill(member: Member) -> None:
-        while batches and len(member.calls) < IN_FLIGHT and member not in crew.warming.values():
+        if member.gone or member in crew.warming.values():
+            return
+        while batches and len(member.calls) < IN_FLIGHT:
             crew.send(member, batches.take(crew.size))
 
     def again(unit: Unit, failure: Failed, count: Counter[tuple[int, int]], most: int) -> None:
@@ -273,7 +279,7 @@ def execute(
                 warmed = crew.warmed(call)
                 if isinstance(warmed, Refused):
                     finished.append(warmed)
-                else:
+                elif warmed is not None:
                     fill(warmed)
                 continue
             member, units, came, suspect = crew.landed(call)

@@ -6,12 +6,18 @@ import random
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
 from commands import end, finish, keys, rows, start, wait_for
 from ray_nodes import Nodes, actors, kill
+from test_plan import planned
 from undisturbed import undisturbed_rows
+
+from sweep import execute
+from sweep.ray_session import session
+from sweep.units import Pending
 
 GRID = ("+grid=quickstart", "grid.algorithm=[{name:ucb1,replicates:1500},dp_se,adap_klucb]",
         "grid.T=[1e4,3e6]", "grid.replicates=100", "runtime.block=10")  # fmt: skip
@@ -60,6 +66,32 @@ def test_nodes_and_actors_die_and_nothing_is_lost(undisturbed, cluster, tmp_path
     assert status == 0, err
     assert killed >= 3 and "report.html" in out
     assert rows(tmp_path / "results").equals(undisturbed)
+
+
+@pytest.mark.slow
+def test_an_actor_that_is_not_restarted_is_replaced(undisturbed, monkeypatch):
+    """Here, on a local Ray: the actors are ended for good while they play, again and again."""
+    made: list[Any] = []
+    simulator = execute.simulator
+
+    def make(*given: Any) -> Any:
+        made.append(simulator(*given))
+        return made[-1]
+
+    monkeypatch.setattr(execute, "simulator", make)
+    plan, _ = planned(*GRID)
+    tables, killed = [], 0
+    with session(None, 2):
+        for outcomes, ready in execute.execute(Pending(plan, block=10), 2, ()):
+            tables += [played.tables["bandit"] for _, played in outcomes]
+            if ready and len(tables) > 3 * killed and killed < 4:
+                execute.ray.kill(made[killed])
+                killed += 1
+    assert killed == 4 and len(made) >= 5
+    table = pa.concat_tables(tables)
+    assert table.sort_by([(name, "ascending") for name in ("cell", "replicate")]).equals(
+        undisturbed
+    )
 
 
 @pytest.mark.slow
