@@ -13,7 +13,7 @@ from commands import LIMIT, finish, rows, start
 from undisturbed import undisturbed_rows
 from wandb_endpoint import Endpoint, endpoint
 
-GRID = ("+grid=quickstart", "grid.algorithm=[{name:ucb1,replicates:200},dp_se,adap_klucb]",
+GRID = ("+grid=quickstart", "grid.algorithm=[{name:ucb1,replicates:700},dp_se,adap_klucb]",
         "grid.T=[1e4,2e6]", "grid.replicates=40", "runtime.block=10")  # fmt: skip
 
 
@@ -39,7 +39,7 @@ umount results
 """
 
 UNTIL_READ_ONLY = """
-until ls results/rows/*.parquet >/dev/null 2>&1; do sleep 0.05; done
+until ls results/rows/*.parquet >/dev/null 2>&1; do sleep 0.01; done
 until mount -o remount,ro none results 2>/dev/null; do sleep 0.01; done
 """
 
