@@ -28,7 +28,9 @@ class Nodes:
 
     def __init__(self, head_cpus: int = 1, dashboard: bool = False) -> None:
         self.folder = tempfile.mkdtemp(prefix="nodes-", dir="/tmp")  # sockets need short paths
-        self.environment = os.environ | {
+        # Importing the sweep has set Ray's variables for a local Ray.
+        own = {key: value for key, value in os.environ.items() if not key.startswith("RAY_")}
+        self.environment = own | {
             "RAY_AUTH_MODE": "token",
             "RAY_AUTH_TOKEN": secrets.token_hex(32),
             "RAY_USAGE_STATS_ENABLED": "0",
