@@ -299,6 +299,9 @@ def report(ours: Ours, sides: Sequence[Side]) -> str:
     if fastest:
         each, total, name = min(fastest)
         for label, seconds in (("to the last commit", mine), ("running", running)):
+            if each <= 0 or seconds <= 0:
+                lines.append(f"{label}: too few cells to tell.")
+                continue
             ratio = each / seconds
             verdict = "reached" if ratio >= GOAL else "missed"
             lines.append(
