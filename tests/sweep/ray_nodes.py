@@ -35,7 +35,7 @@ class Nodes:
             "RAY_AUTH_TOKEN": secrets.token_hex(32),
             "RAY_USAGE_STATS_ENABLED": "0",
         }
-        self.port, self.dashboard_port = free_port(), free_port()
+        self.port, self.dashboard_port = free_ports(2)
         self.address = f"127.0.0.1:{self.port}"
         self.nodes: list[subprocess.Popen[bytes]] = []
         extra = [f"--include-dashboard={str(dashboard).lower()}", f"--temp-dir={self.folder}"]
@@ -109,8 +109,11 @@ def kill(node: subprocess.Popen[bytes]) -> None:
     node.wait(timeout=ENDS_WITHIN)
 
 
-def free_port() -> int:
-    """A port of loopback that nobody listens on now."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
+def free_ports(count: int) -> list[int]:
+    """Ports of loopback that nobody listens on now."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    try:
+        return [one.getsockname()[1] for one in sockets]
+    finally:
+        for one in sockets:
+            one.close()

@@ -24,13 +24,12 @@ import pyarrow.parquet as pq
 import pytest
 import requests
 from commands import LIMIT, alive, rows, sweep, wait_for
+from proxy import Proxy
+from ray_nodes import free_ports
 
 from algos.errors import InputError
-from sweep.compose import checked, quoted
 from sweep.submit import __main__ as submit
-from sweep.submit import files as submit_files
 from sweep.submit.client import Dashboard
-from sweep.submit.fetch import Damaged, _index
 
 SMALL = ("+grid=quickstart", "tracking=none", "grid.algorithm=[dp_se]", "grid.replicates=5")
 LONG = ("+grid=quickstart", "tracking=none", "grid.algorithm=[dp_se,ucb1]", "grid.T=[1e4,1e8]",
@@ -62,15 +61,6 @@ class Head:
     def get(self, path: str) -> requests.Response:
         headers = {"Authorization": f"Bearer {self.token}"}
         return requests.get(self.url + path, headers=headers, timeout=30)
-
-
-def free_ports(count: int) -> list[int]:
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    try:
-        return [one.getsockname()[1] for one in sockets]
-    finally:
-        for one in sockets:
-            one.close()
 
 
 @pytest.fixture(scope="module")
@@ -224,48 +214,6 @@ def test_failing_units_give_their_status(head, begin, tmp_path):
     [folder] = (tmp_path / "mine" / "sweeps").iterdir()
     assert pq.read_table(folder / "failures.parquet").num_rows == 1
     assert (head.home / "dp-bandit-sweep" / "other" / "rows").is_dir()
-
-
-class Proxy:
-    """Forwards connections on loopback to another port until it is cut."""
-
-    def __init__(self, port: int) -> None:
-        self.target = port
-        self.pairs: list[socket.socket] = []
-        self.listen(0)
-
-    def listen(self, port: int) -> None:
-        self.server = socket.create_server(("127.0.0.1", port))
-        self.port = self.server.getsockname()[1]
-        threading.Thread(target=self._accept, args=(self.server,), daemon=True).start()
-
-    def _accept(self, server: socket.socket) -> None:
-        with suppress(OSError):
-            while True:
-                near, _ = server.accept()
-                far = socket.create_connection(("127.0.0.1", self.target))
-                self.pairs += [near, far]
-                for one, other in ((near, far), (far, near)):
-                    threading.Thread(target=self._copy, args=(one, other), daemon=True).start()
-
-    @staticmethod
-    def _copy(one: socket.socket, other: socket.socket) -> None:
-        with suppress(OSError):
-            while data := one.recv(65536):
-                other.sendall(data)
-        with suppress(OSError):
-            other.shutdown(socket.SHUT_RDWR)
-
-    def cut(self) -> None:
-        """Break every connection and take no new one."""
-        with suppress(OSError):
-            self.server.shutdown(socket.SHUT_RDWR)
-        self.server.close()
-        for one in self.pairs:
-            with suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
-            one.close()
-        self.pairs.clear()
 
 
 def test_ctrl_c_detaches_a_cut_line_is_mended_and_attaching_fetches(head, begin, tmp_path):
@@ -442,63 +390,3 @@ def test_bad_input_is_one_line_and_nothing_is_sent(head, monkeypatch, arguments,
     arguments = ["--address", head.url, *arguments]
     assert words in failing(monkeypatch, head, arguments, RAY_AUTH_TOKEN=head.token)
     assert head.get("/api/jobs/").json() == before
-
-
-def test_the_command_line_gives_status_2(tmp_path):
-    command = [
-        sys.executable,
-        "-m",
-        "sweep.submit",
-        "--address",
-        "http://127.0.0.1:1",
-        "--",
-        *SMALL,
-    ]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=LIMIT)
-    assert done.returncode == 2 and done.stderr.startswith("error: --address: got")
-    assert len(done.stderr.splitlines()) == 1 and not list(tmp_path.iterdir())
-
-
-GOOD = {"name": "a.part", "place": "rows/a.parquet", "bytes": 1, "sha256": "0" * 64}
-OUTSIDE = ["rows/../a", "/etc/passwd", "sweeps/other/a", "sweeps/s-1", "rows/a/b", ".ssh/a", "a",
-           "sweeps/s-1/../../a", "rows/", "rows/.hidden", "sweeps/s-1/a\x00"]  # fmt: skip
-
-
-def test_an_index_names_places_in_a_store_only():
-    index = {"sweep": "s-1", "elsewhere": None, "files": [GOOD]}
-    assert _index(json.dumps(index).encode()) == index
-    changed = [{"place": place} for place in OUTSIDE]
-    changed += [{"name": "../../x"}, {"bytes": "1"}, {"sha256": "x"}]
-    for change in changed:
-        with pytest.raises(Damaged):
-            _index(json.dumps(index | {"files": [GOOD | change]}).encode())
-    for raw in (b"", b"[]", b"{}", json.dumps(index | {"sweep": 1}).encode()):
-        with pytest.raises(Damaged):
-            _index(raw)
-
-
-def test_what_is_sent(tmp_path, monkeypatch):
-    def write(name: str, size: int = 10) -> None:
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(b"x" * size)
-
-    for name in ("mine.py", "data/kept.csv", ".git/objects/a", "env/pyvenv.cfg", "env/lib/a.py",
-                 "runs/rows/a.parquet", "runs/sweeps/a", "out/a", "data/large.csv"):  # fmt: skip
-        write(name)
-    (tmp_path / "data" / ".rayignore").write_text("large.csv\n")
-    patterns = submit_files.excludes(tmp_path, (tmp_path / "out",))
-    assert {"/env", "/runs", "/out", ".git"} <= set(patterns)
-    sent = {path.name for path in submit_files._files(tmp_path, patterns)}
-    assert sent == {"mine.py", "kept.csv", ".rayignore"}
-    monkeypatch.setattr(submit_files, "LARGEST", 20)
-    with pytest.raises(InputError, match="name what the sweep does not need"):
-        submit_files.excludes(tmp_path, (tmp_path / "out",))
-    names = sorted(Path(path).name for path in submit_files.packages(tmp_path))
-    assert names == ["algos", "analysis", "conf", "sweep"]
-    assert submit_files.packages(Path(submit_files.__file__).parents[2]) == []
-
-
-@pytest.mark.parametrize("text", ["a b", "it's", "a,b", "x=1", "[a]", "a\\b", "a\\'b", "a\\"])
-def test_any_path_is_one_override(text):
-    assert checked([*SMALL, quoted("store", text)]).store == text
