@@ -104,6 +104,14 @@ class Case:
         )
         return compare(got, expected)
 
+    def notices(self, wrong_reference: ModuleType, tables: int) -> bool:
+        """Whether the kernel differs from a wrong reference on any of so many tables."""
+        for number in range(tables):
+            table, T = self.draw(number)
+            if self.difference(table, T, number, self.reference(table, T, number, wrong_reference)):
+                return True
+        return False
+
 
 def compare(got: Any, expected: Trajectory) -> str:
     """The first difference between a replay and a trajectory, in words; empty when none."""
