@@ -90,7 +90,11 @@ def slope_against_epsilon(rows: pd.DataFrame) -> Figure:
     """Draw the fitted slope and the envelope of R(t)/ln t against ε, with the lower bound."""
     figure, ax = looks.single()
     end = looks.infinite_end(ax, rows)
+    without = []
     for style, series in _series(rows):
+        if series["slope"].isna().all():
+            without.append(str(series["label"].iloc[0]))
+            continue
         looks.band(ax, series, "slope", style, end, series["label"].iloc[0])
         known = series[np.isfinite(series["epsilon"]) & (series["envelope_low"] > 0)]
         ax.fill_between(known["epsilon"], known["envelope_low"], known["envelope_high"],
@@ -109,6 +113,8 @@ def slope_against_epsilon(rows: pd.DataFrame) -> Figure:
         f"{_count(rows)}; dark bands: 95 % bootstrap interval of the slope; pale bands: "
         f"smallest to largest R(t)/ln t; window: t from {span}."
     )
+    if without:
+        note += f" No slope for {', '.join(without)}."
     return looks.finish(figure, ax, title, note)
 
 
