@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import logging
 import shlex
 from collections.abc import Iterator
@@ -91,16 +92,23 @@ class Dashboard:
     def file(self, node: str, name: str) -> Iterator[bytes] | None:
         """The bytes of a file below the log folder of a node; None where there is no such file.
 
-        The request is the one of `ray.util.state.get_log`, which itself finds the dashboard
-        through a port that need not be reachable from here.
+        The requests are those of `ray.util.state.list_logs` and `get_log`, which themselves find
+        the dashboard through a port that need not be reachable from here.
 
         Raises:
             Lost: no answer.
         """
+        # Asked for a file that is not there, a busy Ray sends an empty one instead of an error.
+        query: dict[str, Any] = {"node_id": node, "glob": glob.escape(name)}
+        answer = self._checked(self._get("/api/v0/logs", params=query))
+        try:
+            listed = [path for paths in answer.json()["data"]["result"].values() for path in paths]
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise Lost("no list of files") from None
+        if name not in listed:
+            return None
         query = {"node_id": node, "filename": name, "lines": -1, "timeout": STREAM_SECONDS}
         answer = self._get("/api/v0/logs/file", params=query, stream=True)
-        if answer.status_code >= 500 and "not found" in answer.text.lower():
-            return None
         return self._chunks(self._checked(answer))
 
     @staticmethod

@@ -261,7 +261,9 @@ def test_any_bytes_come_through_the_dashboard_unchanged(head, monkeypatch):
         (logs / "sweeps" / "any.bin").write_bytes(content)
         chunks = dashboard.file(node["node_id"], "sweeps/any.bin")
         assert chunks is not None and b"".join(chunks) == content
-    assert dashboard.file(node["node_id"], "sweeps/none.bin") is None
+    # More than once: Ray's answer to a request for the missing file itself is a matter of timing.
+    for _ in range(500):
+        assert dashboard.file(node["node_id"], "sweeps/none.bin") is None
     assert dashboard.job("nonesuch") is None
 
 
