@@ -15,6 +15,7 @@ import object_store
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from commands import LIMIT
 from stored import distinct, fill, held, scanned, table, timings
 
 from algos.families import FAMILIES
@@ -28,7 +29,6 @@ from sweep.store.segments import KEY, ROWS, TIMINGS
 from sweep.store.verify import verify
 
 WORKER = Path(__file__).with_name("store_worker.py")
-LIMIT = 240.0  # seconds, for processes that take a few
 
 
 @pytest.fixture
