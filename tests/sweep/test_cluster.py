@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,15 @@ from sweep import execute
 from sweep.ray_session import session
 from sweep.units import Pending
 
-GRID = ("+grid=quickstart", "grid.algorithm=[{name:ucb1,replicates:1500},dp_se,adap_klucb]",
-        "grid.T=[1e4,3e6]", "grid.replicates=100", "runtime.block=10")  # fmt: skip
+
+def grid(replicates: int) -> tuple[str, ...]:
+    """A sweep of about 20 ms of work for each of ucb1's replicates."""
+    ucb1 = f"{{name:ucb1,replicates:{replicates}}}"
+    return ("+grid=quickstart", f"grid.algorithm=[{ucb1},dp_se,adap_klucb]", "grid.T=[1e4,3e6]",
+            "grid.replicates=100", "runtime.block=10")  # fmt: skip
+
+
+GRID, LONG = grid(1500), grid(8000)
 
 
 @pytest.fixture(scope="module")
@@ -94,23 +101,33 @@ def test_an_actor_that_is_not_restarted_is_replaced(undisturbed, monkeypatch):
     )
 
 
+def killed_while(
+    working: bool, command: Sequence[str], nodes: Nodes, folder: Path, moment: float
+) -> None:
+    """Start a sweep and kill its driver `moment` seconds later, or later than its first commit."""
+    had = committed(folder)
+    process = start(command, folder, nodes.environment)
+    try:
+        if working:
+            wait_for(lambda: process.poll() is not None or committed(folder) > had)
+        time.sleep(moment)
+        assert process.poll() is None  # there was work left
+        process.kill()
+        process.communicate(timeout=30)
+    finally:
+        end(process)
+
+
 @pytest.mark.slow
-def test_the_driver_dies_twenty_times(undisturbed, cluster, tmp_path):
+def test_the_driver_dies_twenty_times(cluster, tmp_path):
     rng = random.Random(20)
-    options = ("runtime=cluster", f"runtime.address={cluster.address}")
-    seen = []
-    for _ in range(20):
-        process = start([*GRID, *options], tmp_path, cluster.environment)
-        try:
-            time.sleep(rng.uniform(0.0, 12.0))
-            process.kill()
-            process.communicate(timeout=30)
-        finally:
-            end(process)
-        seen.append(committed(tmp_path))
-    assert len(set(seen)) > 3  # some were killed while rows came in
-    status, _, err = finish(start([*GRID, *options], tmp_path, cluster.environment))
+    command = [*LONG, "runtime=cluster", f"runtime.address={cluster.address}"]
+    for _ in range(10):
+        killed_while(False, command, cluster, tmp_path, rng.uniform(0.0, 8.0))
+        killed_while(True, command, cluster, tmp_path, rng.uniform(0.0, 2.0))
+    assert committed(tmp_path) >= 10
+    status, _, err = finish(start(command, tmp_path, cluster.environment))
     assert status == 0, err
     table = rows(tmp_path / "results")
     assert len(set(keys(table))) == table.num_rows
-    assert table.equals(undisturbed)
+    assert table.equals(undisturbed_rows(*LONG))
