@@ -257,9 +257,10 @@ def test_any_bytes_come_through_the_dashboard_unchanged(head, monkeypatch):
     data = bytes(range(256)) * 1000 + b"\x1b[31m\r\n" + os.urandom(20_000_000)
     logs = (head.folder / "session_latest" / "logs").resolve()
     (logs / "sweeps").mkdir(exist_ok=True)
-    (logs / "sweeps" / "any.bin").write_bytes(data)
-    chunks = dashboard.file(node["node_id"], "sweeps/any.bin")
-    assert chunks is not None and b"".join(chunks) == data
+    for content in (data, b""):
+        (logs / "sweeps" / "any.bin").write_bytes(content)
+        chunks = dashboard.file(node["node_id"], "sweeps/any.bin")
+        assert chunks is not None and b"".join(chunks) == content
     # More than once: Ray's answer to a request for the missing file itself is a matter of timing.
     for _ in range(500):
         assert dashboard.file(node["node_id"], "sweeps/none.bin") is None
