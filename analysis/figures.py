@@ -126,12 +126,13 @@ def regret_against_t(rows: pd.DataFrame, cells: dict[str, Cell]) -> Figure:
     panels = max(len(shown), 1)
     columns = 1 if panels == 1 else (2 if panels <= 4 else 3)
     lines = math.ceil(panels / columns)
-    width, height = (9.0, 5.4) if panels == 1 else (4.4 * columns + 0.9, 3.2 * lines + 1.5)
+    width, height = (9.0, 5.4) if panels == 1 else (4.4 * columns + 0.9, 3.2 * lines + 1.7)
     figure = Figure(figsize=(width, height))
     axes = figure.subplots(lines, columns, squeeze=False, sharex=True, sharey=True)
-    figure.subplots_adjust(left=0.85 / width, right=1 - 0.2 / width, bottom=0.95 / height,
+    figure.subplots_adjust(left=0.85 / width, right=1 - 0.2 / width, bottom=1.15 / height,
                            top=1 - 0.8 / height, wspace=0.06, hspace=0.2)  # fmt: skip
     logarithmic = _wide(rows)
+    baselines = list(plain.itertuples(index=False))[:MAX_BASELINES]
     for i, ax in enumerate(axes.flat):
         if i >= panels:
             ax.set_visible(False)
@@ -141,12 +142,17 @@ def regret_against_t(rows: pd.DataFrame, cells: dict[str, Cell]) -> Figure:
             chosen = spread(list(shown[i].itertuples(index=False)), looks.CURVES_PER_PANEL)
             for j, row in enumerate(chosen):
                 looks.curve(ax, cells[row.cell], f"ε = {number(row.epsilon)}", j)
-        for j, row in enumerate(list(plain.itertuples(index=False))[:MAX_BASELINES]):
+            ax.legend(loc="upper left", handlelength=3.2)
+        for j, row in enumerate(baselines):
             looks.curve(ax, cells[row.cell], row.label, j, plain=bool(shown))
         looks.shade_window(ax, rows)
         looks.log_axes(ax, "", "", y="log" if logarithmic else "linear")
-        ax.legend(loc="upper left", handlelength=3.2)
-    figure.text(0.5, 0.5 / height, "round t", ha="center")
+    # The baselines are the same in every panel; their names are too long to stand among curves.
+    handles, labels = axes.flat[0].get_legend_handles_labels()
+    if count := len(baselines):
+        figure.legend(handles[-count:], labels[-count:], loc="lower center", ncols=count,
+                      handlelength=3.2, bbox_to_anchor=(0.5, 0.36 / height))  # fmt: skip
+    figure.text(0.5, 0.72 / height, "round t", ha="center")
     figure.text(0.12 / width, 0.5, "mean regret (units of reward)", va="center", rotation=90)
     left_out = len(private) - len(shown)
     note = f"{_count(rows)}; bands: 95 % bootstrap interval; shaded: window of the slope fits."
