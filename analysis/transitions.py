@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from analysis import bounds, hinge, staircase
+from analysis import bounds
 from analysis.curves import DRAWS, SERIES_KEYS, Cell, cells, generator, resampled_means
+from analysis.statistics import hinge, staircase
 
 Floats = NDArray[np.float64]
 
@@ -43,7 +44,7 @@ def transitions(df: pd.DataFrame, draws: int = DRAWS, seed: int = 0) -> pd.DataF
     arms step and the knee is so soft (s = 1) that it spans the grid.
 
     Columns beside the series' own: n (fewest replicates of a point); epsilon_star, p, plateau
-    with _low and _high, s (the hinge, see analysis.hinge); points (fitted, after averaging);
+    with _low and _high, s (the hinge's, analysis.statistics.hinge); points (fitted, averaged);
     saturated (points left out for it); epsilon_low, epsilon_high (range of the fitted points);
     predicted_low, predicted_high, predicted_pooled (analysis.bounds.predicted_epsilon, NaN where
     rewards are not Bernoulli); minimax_threshold; resolved ("yes" or "not resolved: why"); note.

@@ -20,7 +20,7 @@ from hydra.types import RunMode
 from rich.console import Console
 
 from algos.errors import InputError
-from sweep.config import CONFIGURATION_ERRORS, as_input_error, register_schema, settings
+from sweep.grid.config import CONFIGURATION_ERRORS, as_input_error, register_schema, settings
 from sweep.run import Interrupted, Published, run
 
 BAD_INPUT, INTERRUPTED = 2, 130

@@ -20,17 +20,17 @@ from rich.console import Console
 
 from algos.errors import InputError
 from algos.registry import load_plugins
-from sweep import plan as planning
-from sweep.config import Settings
-from sweep.driver import Driver, Job, session
-from sweep.interrupts import Stoppable
-from sweep.manifest import write_manifest
-from sweep.points import Points
-from sweep.present import Present
-from sweep.schemas import FAILURES
+from sweep.engine.driver import Driver, Job, session
+from sweep.engine.interrupts import Stoppable
+from sweep.engine.points import Points
+from sweep.grid import plan as planning
+from sweep.grid.config import Settings
+from sweep.grid.inventory import Inventory
+from sweep.grid.manifest import write_manifest
+from sweep.grid.units import Pending
 from sweep.store import Store
+from sweep.store.columns import FAILURES
 from sweep.tracking import Mode, Tracker, resolve_mode
-from sweep.units import Pending
 
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO)
 # A line as it is: no wrapping, no colours, no markup.
@@ -113,11 +113,11 @@ def run(
             ) from None
 
 
-def _present(settings: Settings, plan: planning.Plan, store: Store) -> Present | None:
+def _present(settings: Settings, plan: planning.Plan, store: Store) -> Inventory | None:
     """What the store has of a plan; damaged segments are set aside, unless this is a dry run."""
     if not store.exists():
         return None
-    present = Present(plan)
+    present = Inventory(plan)
     for rows in store.scan(present.relevant, set_aside=not settings.dry_run):
         present.add(rows)
     return present

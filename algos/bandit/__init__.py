@@ -5,15 +5,15 @@ One module per source; each registers its algorithms.
 
 from __future__ import annotations
 
-from algos import pulls
+from algos import armed
 from algos.families import Family, register_family
 
 FAMILY = register_family(
     Family(
         name="bandit",
         axes=("K",),
-        columns=pulls.COLUMNS,
-        play=pulls.play,
+        columns=armed.COLUMNS,
+        play=armed.play,
         least_T=lambda instance: instance.K,
     )
 )

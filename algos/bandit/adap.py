@@ -29,10 +29,10 @@ import numpy as np
 from numba import njit
 
 from algos.bandit.moss import imed_index, moss_index
-from algos.choice import argmax, argmin
 from algos.dispatch import implements, is_a
 from algos.environments import number_of_arms, pull
-from algos.kl import upper_rank
+from algos.maths.kl import upper_rank
+from algos.maths.ties import argmax, argmin
 from algos.registry import Algorithm, Parameter, register
 from algos.traces import record, release
 

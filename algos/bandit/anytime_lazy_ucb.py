@@ -30,8 +30,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from algos.choice import draw_order
 from algos.environments import number_of_arms, pull
+from algos.maths.ties import draw_order
 from algos.registry import Algorithm, register
 from algos.traces import record, release
 

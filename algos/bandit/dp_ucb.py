@@ -28,11 +28,11 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from algos.choice import argmax
 from algos.environments import number_of_arms, pull
+from algos.maths.ties import argmax
+from algos.maths.tree import levels, prefix_noise
 from algos.registry import Algorithm, Parameter, register
 from algos.traces import record, release
-from algos.tree import levels, prefix_noise
 
 BOUNDS = ("union", "pointwise", "log2.5", "mt15")
 BUDGETS = ("per_arm", "split")

@@ -26,9 +26,9 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from algos.choice import argmax, argmin
 from algos.environments import number_of_arms, pull
-from algos.kl import divergence
+from algos.maths.kl import divergence
+from algos.maths.ties import argmax, argmin
 from algos.registry import Algorithm, register
 from algos.traces import record
 

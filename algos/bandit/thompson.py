@@ -13,7 +13,7 @@ Lap(1/ε) on its sum, and clips the private mean plus 3 ln t / (ε O) to [0, 1],
 included (the print's Clip leaves them out).
 
 Drawing less. With draws = "all" every posterior is drawn in every round, K draws of 50 ns. The
-default, "needed", has the same law: see `algos.posterior`. The foremost arm A is played in whole
+default, "needed", has the same law (`algos.maths.posterior`). The foremost arm A is played in whole
 blocks until the next round where θ_A might miss a level or another θ_j exceed it. The chances
 of that are bounded over a stretch of m rounds: for thompson_beta by A's posterior after m failures
 (the others rest); for lazy_dp_ts, whose posteriors only grow with ln t until a batch is full, by
@@ -32,15 +32,15 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from algos.choice import argmax
 from algos.environments import number_of_arms, pull
-from algos.posterior import (
+from algos.maths.posterior import (
     chance_of_some,
     level,
     open_chances,
     rounds_before,
     winner_when_open,
 )
+from algos.maths.ties import argmax
 from algos.registry import Algorithm, Parameter, register
 from algos.traces import record, release
 

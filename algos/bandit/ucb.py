@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from algos.choice import argmax
 from algos.environments import number_of_arms, pull
-from algos.kl import divergence, upper_index, upper_rank
+from algos.maths.kl import divergence, upper_index, upper_rank
+from algos.maths.ties import argmax
 from algos.registry import Algorithm, Parameter, register
 from algos.traces import record
 

@@ -6,15 +6,15 @@ from `algos.environments.observe`. One module per source; each registers its alg
 
 from __future__ import annotations
 
-from algos import pulls
+from algos import armed
 from algos.families import Family, register_family
 
 FAMILY = register_family(
     Family(
         name="full_information",
         axes=("K",),
-        columns=pulls.COLUMNS,
-        play=pulls.play,
+        columns=armed.COLUMNS,
+        play=armed.play,
         least_T=lambda instance: 1,
     )
 )

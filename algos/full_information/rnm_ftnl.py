@@ -28,8 +28,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from algos.choice import argmax
 from algos.environments import number_of_arms, observe
+from algos.maths.ties import argmax
 from algos.registry import Algorithm, Parameter, register
 from algos.traces import record, release
 

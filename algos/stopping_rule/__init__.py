@@ -18,7 +18,7 @@ import numpy as np
 
 from algos.families import Column, Family, Outcome, register_family
 from algos.registry import Algorithm
-from algos.stopping_rule.trace import StoppingTrace
+from algos.stopping_rule.traces import StoppingTrace
 
 
 def play(

@@ -40,7 +40,7 @@ from algos.checkpoints import LONGEST
 from algos.environments import pull
 from algos.registry import Algorithm, register
 from algos.stopping_rule.nas import ALPHA, BETA, barrier
-from algos.stopping_rule.trace import halt
+from algos.stopping_rule.traces import halt
 from algos.traces import record, release
 
 

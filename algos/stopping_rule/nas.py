@@ -24,7 +24,7 @@ from numba import njit
 from algos.checkpoints import LONGEST
 from algos.environments import pull
 from algos.registry import Algorithm, Parameter, register
-from algos.stopping_rule.trace import halt
+from algos.stopping_rule.traces import halt
 from algos.traces import record
 
 # Of t: the rounding of a sum over t rounds stays far below it, up to the longest runs.

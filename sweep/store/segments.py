@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from algos.errors import InputError
-from sweep.schemas import CURVES, IDENTITY
+from sweep.store.columns import CURVES, IDENTITY
 from sweep.store.places import Place, one_line
 
 ROWS, TIMINGS = "rows", "timings"  # the folders of a store that hold segments

@@ -20,9 +20,9 @@ from typing import Any
 
 from algos.errors import InputError, Words
 from algos.registry import load_plugins
-from sweep import plan as planning
-from sweep.compose import checked
-from sweep.config import Settings
+from sweep.grid import plan as planning
+from sweep.grid.compose import checked
+from sweep.grid.config import Settings
 from sweep.submit.client import Dashboard, Lost, command
 from sweep.submit.fetch import Damaged, Fetched, fetch
 from sweep.submit.files import excludes, packages

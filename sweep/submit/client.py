@@ -12,7 +12,7 @@ from typing import Any
 import requests
 
 from algos.errors import InputError, Words
-from sweep import ray_auth
+from sweep.engine import ray_auth
 
 CONNECT, READ = 5.0, 30.0  # seconds without a connection, and without a byte
 STREAM_SECONDS = 3600  # that Ray may take to send one file
@@ -64,7 +64,7 @@ class Dashboard:
     def client(self) -> Any:
         """Ray's own client, for submitting and for following the log."""
         # Not before it is needed: importing Ray takes a second.
-        from sweep.ray_session import ray  # noqa: F401, I001
+        from sweep.engine.ray_session import ray  # noqa: F401, I001
         from ray.job_submission import JobSubmissionClient
 
         logging.getLogger("ray").setLevel(logging.ERROR)

@@ -25,7 +25,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from sweep.compose import quoted
+from sweep.grid.compose import quoted
 from sweep.store import Store
 from sweep.submit.fetch import FOLDER, INDEX, PLAIN_NAME
 
@@ -68,7 +68,7 @@ def _default_signals() -> None:
 def log_folder() -> Path | None:
     """The log folder of the Ray session that this process belongs to; None if it has ended."""
     from algos.errors import InputError
-    from sweep.ray_session import QUIET, ray, session
+    from sweep.engine.ray_session import QUIET, ray, session
 
     try:
         with session("auto", 1):

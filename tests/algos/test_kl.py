@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from algos.kl import divergence, upper_index, upper_rank
+from algos.maths.kl import divergence, upper_index, upper_rank
 
 
 def plain(p: float, q: float) -> np.longdouble:

@@ -7,7 +7,7 @@ import pytest
 from numba import njit
 from scipy import special, stats
 
-from algos.posterior import (
+from algos.maths.posterior import (
     chance_of_some,
     draw_side,
     lower_tail,

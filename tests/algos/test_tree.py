@@ -8,7 +8,7 @@ from numba import njit
 from numpy.typing import NDArray
 from reference.dp_ucb import height, tiles
 
-from algos.tree import levels, prefix_noise
+from algos.maths.tree import levels, prefix_noise
 
 Floats = NDArray[np.float64]
 Count = Callable[[int, int], int]

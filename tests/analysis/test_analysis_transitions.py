@@ -15,7 +15,7 @@ from scipy import stats
 from scipy.optimize import approx_fprime
 
 import analysis
-from analysis import hinge, staircase
+from analysis.statistics import hinge, staircase
 
 GRID = np.geomspace(0.01, 100, 107)
 T = 10**6

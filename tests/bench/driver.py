@@ -26,17 +26,17 @@ import pyarrow as pa
 from hydra import compose, initialize_config_module
 from rich.console import Console
 
-from sweep import driver as driving
-from sweep import execute as executing
-from sweep.config import register_schema, settings
-from sweep.interrupts import Stoppable
-from sweep.plan import make_plan
-from sweep.points import Points
-from sweep.ray_session import ray, session
+from sweep.engine import driver as driving
+from sweep.engine import ray_executor as executing
+from sweep.engine.interrupts import Stoppable
+from sweep.engine.points import Points
+from sweep.engine.ray_session import ray, session
+from sweep.engine.worker import Played, play_units
+from sweep.grid.config import register_schema, settings
+from sweep.grid.plan import make_plan
+from sweep.grid.units import Pending, Unit
 from sweep.store import Store
 from sweep.tracking import Tracker
-from sweep.units import Pending, Unit
-from sweep.worker import Played, play_units
 
 PROCESSES = 4  # that hold the slots
 GRID = ("grid.algorithm=[ucb1]", "grid.instance=[azize_fig3]", "grid.T=[1e7]")

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from algos.families import FAMILIES
-from sweep.rows import schema
+from sweep.engine.rows import schema
 from sweep.store import Store
 
 Key = tuple[str, int]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from algos import InputError
-from sweep import axes
+from sweep.grid import axes
 
 
 def test_scalars_lists_and_generators():

@@ -15,9 +15,9 @@ from ray_nodes import Nodes, actors, kill
 from test_plan import planned
 from undisturbed import undisturbed_rows
 
-from sweep import execute
-from sweep.ray_session import session
-from sweep.units import Pending
+from sweep.engine import ray_executor as execute
+from sweep.engine.ray_session import session
+from sweep.grid.units import Pending
 
 
 def grid(replicates: int) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from commands import LIMIT
 from stored import distinct, fill, held, scanned, table, timings
 
 from algos.families import FAMILIES
-from sweep.rows import schema
+from sweep.engine.rows import schema
 from sweep.store import Store
 from sweep.store import compact as compacting
 from sweep.store.__main__ import main

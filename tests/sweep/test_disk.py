@@ -8,9 +8,9 @@ import sys
 import pytest
 from test_plan import planned
 
-from sweep import driver as driving
 from sweep import run as running
 from sweep.__main__ import main
+from sweep.engine import driver as driving
 from sweep.store import Store
 
 
@@ -54,7 +54,7 @@ def test_a_report_that_fails_loses_nothing(tmp_path, capsys, monkeypatch):
 
 
 def test_runs_are_told_apart_past_the_digits_of_their_names():
-    from sweep.points import Points
+    from sweep.engine.points import Points
 
     plan, _ = planned(
         "grid.algorithm=[ucb1]", "grid.T=[100001,100002]",

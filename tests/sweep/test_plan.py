@@ -15,11 +15,11 @@ from hydra import compose, initialize_config_module
 
 import conf
 from algos import InputError
-from sweep import plan as planning
-from sweep.config import register_schema, settings
-from sweep.points import series_name
-from sweep.present import Present
-from sweep.units import Pending
+from sweep.engine.points import series_name
+from sweep.grid import plan as planning
+from sweep.grid.config import register_schema, settings
+from sweep.grid.inventory import Inventory
+from sweep.grid.units import Pending
 
 
 def planned(*overrides: str) -> tuple[planning.Plan, object]:
@@ -89,7 +89,7 @@ def ids(plan: planning.Plan) -> set[str]:
 def test_only_what_is_missing_is_planned():
     plan, _ = planned(*BASE, "grid.algorithm=[adap_ucb]", "grid.epsilon=[1]")
     small, middle, large = sorted(plan, key=lambda cell: cell.T)
-    present = Present(plan)
+    present = Inventory(plan)
     middles = [0, 1, 2, 7]
     for cell, replicates in ((small, range(20)), (middle, middles), (large, range(10))):
         present.add(stored(cell.id, replicates))
@@ -121,7 +121,7 @@ def test_what_is_present_is_known_by_stretches():
     plan, _ = planned(*BASE)
     rng = np.random.default_rng(5)
     cells = [cell.id for cell in plan]
-    present, truth = Present(plan), {cell: set() for cell in cells}
+    present, truth = Inventory(plan), {cell: set() for cell in cells}
     for _ in range(40):
         names = [*rng.choice(cells, 3), "0" * 32, "f" * 32, "no name of a cell"]
         rows = [(name, r) for name in names for r in rng.integers(0, 30, rng.integers(1, 12))]
@@ -170,7 +170,7 @@ def test_a_large_plan_stays_small():
     )
     large = planning.Plan([dataclasses.replace(section, instances=instances)], 0, {})
     tracemalloc.start()
-    pending = Pending(large, Present(large))
+    pending = Pending(large, Inventory(large))
     first = list(itertools.islice(pending, 1000))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()

@@ -16,13 +16,13 @@ import psutil
 import pytest
 from commands import LOOPBACK, as_ss_says, end, family, finish, start, wait_for
 
-from sweep import ray_auth
+from sweep.engine import ray_auth
 
 # A session with two actors that say where they are, held until standard input ends.
 HELD = """
 import sys
 import tempfile
-from sweep.ray_session import ray, session
+from sweep.engine.ray_session import ray, session
 
 @ray.remote
 class Actor:

@@ -12,9 +12,9 @@ from test_plan import BASE, planned
 
 from algos import simulate
 from algos.checkpoints import grid
-from sweep.rows import simulate_unit
-from sweep.units import Pending
-from sweep.worker import play_units, warm
+from sweep.engine.rows import simulate_unit
+from sweep.engine.worker import play_units, warm
+from sweep.grid.units import Pending
 
 ORDER = [("cell", "ascending"), ("replicate", "ascending")]
 

@@ -14,12 +14,12 @@ from test_plan import planned
 import analysis
 from algos import InputError, simulate
 from analysis.terminal import show
-from sweep import plan as planning
-from sweep.points import Points
-from sweep.rows import simulate_unit
-from sweep.schemas import MANIFEST
+from sweep.engine.points import Points
+from sweep.engine.rows import simulate_unit
+from sweep.grid import plan as planning
+from sweep.grid.units import Pending
 from sweep.store import Store
-from sweep.units import Pending
+from sweep.store.columns import MANIFEST
 
 STREAMS = "grid.instance=[{name:two_point,mu:[0.1,0.3]}]"
 BASE = ("grid.algorithm=[{name:nas,alpha:0.3},{name:dp_exp_nas,alpha:[0.1,0.3]}]", STREAMS,

@@ -11,7 +11,7 @@ import pytest
 from commands import LIMIT
 
 from algos.errors import InputError
-from sweep.compose import checked, quoted
+from sweep.grid.compose import checked, quoted
 from sweep.submit import files as submit_files
 from sweep.submit.fetch import Damaged, _index
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 from test_plan import planned
 
-from sweep.rows import simulate_unit
-from sweep.units import Pending
+from sweep.engine.rows import simulate_unit
+from sweep.grid.units import Pending
 
 
 def undisturbed_rows(*overrides: str) -> pa.Table:

@@ -25,8 +25,8 @@ from algos.instances import Instance
 from algos.registry import Algorithm, Value
 from algos.registry import algorithm as registered
 from algos.simulate import MOST_REPLICATES, Work, check_T
-from sweep import axes
-from sweep.config import Settings
+from sweep.grid import axes
+from sweep.grid.config import Settings
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ import numpy as np
 from algos.instances import Instance
 from algos.registry import Algorithm
 from algos.simulate import Work
-from sweep.plan import Plan, Section
-from sweep.present import Present, wanted_replicates
+from sweep.grid.inventory import Inventory, wanted_replicates
+from sweep.grid.plan import Plan, Section
 
 REPLICATE_OVERHEAD = 50e-6  # seconds: seeding a generator, calling a kernel, writing a row
 STEP = 1e-9  # seconds of an elementary step, before measurements correct it
@@ -90,7 +90,7 @@ class Pending:
     def __init__(
         self,
         plan: Plan,
-        present: Present | None = None,
+        present: Inventory | None = None,
         block: int | None = None,
         corrections: Corrections | None = None,
     ) -> None:

@@ -20,9 +20,9 @@ from algos import kernel_cache
 from algos.errors import InputError, Words
 from algos.registry import load_plugins
 from algos.simulate import Work
-from sweep.ray_session import ray
-from sweep.units import Pending, Unit
-from sweep.worker import Failed, Played, play_units, warm
+from sweep.engine.ray_session import ray
+from sweep.engine.worker import Failed, Played, play_units, warm
+from sweep.grid.units import Pending, Unit
 
 ATTEMPTS = 3  # of a unit whose kernel raises
 DEATHS = 5  # of actors that played a unit alone: more than bad luck with nodes
@@ -35,7 +35,7 @@ WAIT_SECONDS = 20e-6  # of pause per call in flight: asking Ray costs as much fo
 
 
 @dataclass
-class Given:
+class Abandoned:
     """A unit given up, with the number of attempts it was given."""
 
     unit: Unit
@@ -50,7 +50,7 @@ class Refused:
     reason: str
 
 
-Outcome = tuple[list[Unit], Played] | Given | Refused
+Outcome = tuple[list[Unit], Played] | Abandoned | Refused
 
 
 class Simulator:
@@ -269,7 +269,7 @@ def execute(
         if count[key] < most:
             batches.again.append([unit])
         else:
-            finished.append(Given(unit, failure, count[key]))
+            finished.append(Abandoned(unit, failure, count[key]))
 
     while batches or crew.flying:
         crew.grow()

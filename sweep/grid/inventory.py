@@ -11,13 +11,13 @@ from collections.abc import Iterable
 import numpy as np
 import pyarrow as pa
 
-from sweep.plan import Plan
+from sweep.grid.plan import Plan
 
 WORD = 16  # hexadecimal digits of a cell's identity that are compared: 64 of its bits
 SHIFT = 32  # bits: replicates are numbered below 2^32
 
 
-class Present:
+class Inventory:
     """Which replicates of a plan's cells a store has.
 
     Show it the store's rows with `add`, then ask.

@@ -16,8 +16,8 @@ import math
 import numpy as np
 from numba import njit
 
-from algos.choice import argmax
-from algos.kl import divergence
+from algos.maths.kl import divergence
+from algos.maths.ties import argmax
 
 LOG_ROOT_2PI = 0.5 * math.log(2.0 * math.pi)
 

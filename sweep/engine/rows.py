@@ -16,9 +16,9 @@ import pyarrow as pa
 from algos import checkpoints
 from algos.families import FAMILIES, Family, Outcome
 from algos.simulate import Work
-from sweep.plan import identity_columns
-from sweep.schemas import CURVES, IDENTITY
-from sweep.units import Unit
+from sweep.grid.plan import identity_columns
+from sweep.grid.units import Unit
+from sweep.store.columns import CURVES, IDENTITY
 
 
 def schema(family: Family) -> pa.Schema:

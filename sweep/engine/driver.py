@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 from rich.console import Console
 
-from sweep.config import Settings
-from sweep.interrupts import Stoppable
-from sweep.plan import Plan
-from sweep.points import Points
-from sweep.progress import Counts, Display
+from sweep.engine.interrupts import Stoppable
+from sweep.engine.points import Points
+from sweep.engine.progress import Counts, Display
+from sweep.engine.worker import Played
+from sweep.grid.config import Settings
+from sweep.grid.plan import Plan
+from sweep.grid.units import Pending, Unit
 from sweep.store import Store
 from sweep.tracking import Tracker
-from sweep.units import Pending, Unit
-from sweep.worker import Played
 
 if TYPE_CHECKING:
-    from sweep.execute import Given
+    from sweep.engine.ray_executor import Abandoned
 
 FLUSH_SECONDS = 2.0  # a kill costs at most the rows of the last two seconds
 FLUSH_BYTES = 64 * 1024**2
@@ -53,7 +53,7 @@ class Job:
 def session(settings: Settings) -> AbstractContextManager[int]:
     """Ray as the settings want it; yields the number of actors."""
     # Imported here: a complete store needs no Ray.
-    from sweep.ray_session import session as ray_session
+    from sweep.engine.ray_session import session as ray_session
 
     return ray_session(settings.address, settings.actors)
 
@@ -89,7 +89,7 @@ class Driver:
         if not self.job.pending:
             return self.failures
         # Imported here: a complete store needs no Ray.
-        from sweep.execute import Given, Refused, execute
+        from sweep.engine.ray_executor import Abandoned, Refused, execute
 
         settings = self.job.settings
         self.console.print("starting Ray; kernels are compiled on first use", highlight=False)
@@ -103,7 +103,7 @@ class Driver:
                     for outcomes, ready in execute(self.job.pending, wanted, settings.plugins):
                         self.counts.actors = ready
                         for outcome in outcomes:
-                            if isinstance(outcome, Given):
+                            if isinstance(outcome, Abandoned):
                                 self._failed(outcome)
                             elif isinstance(outcome, Refused):
                                 self._say_once(f"an actor could not start: {outcome.reason}")
@@ -137,7 +137,7 @@ class Driver:
                 for run_id, found in self.points.add(unit, rows):
                     self.tracker.points(run_id, found)
 
-    def _failed(self, given: Given) -> None:
+    def _failed(self, given: Abandoned) -> None:
         unit, work = given.unit, given.unit.work
         self.counts.failures += 1
         self.counts.seconds_done += unit.seconds

@@ -9,8 +9,8 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sweep.plan import Plan, describe
-from sweep.schemas import MANIFEST
+from sweep.grid.plan import Plan, describe
+from sweep.store.columns import MANIFEST
 from sweep.store.files import write_atomically
 
 PIECE = 10_000  # cells held at once

@@ -30,7 +30,7 @@ os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")
 
 import ray
 
-from sweep import ray_auth
+from sweep.engine import ray_auth
 
 OBJECT_STORE = 512 * 1024**2  # bytes; units pass through it one at a time
 PREFIX = "sweep-ray-"  # of Ray's temporary folder, followed by the sweep's process id

@@ -16,9 +16,9 @@ from filelock import FileLock
 from algos import kernel_cache
 from algos.families import FAMILIES
 from algos.simulate import Work
-from sweep.rows import RowBuilder, play
-from sweep.schemas import TIMINGS
-from sweep.units import Unit, expected_seconds
+from sweep.engine.rows import RowBuilder, play
+from sweep.grid.units import Unit, expected_seconds
+from sweep.store.columns import TIMINGS
 
 
 @dataclass(frozen=True)

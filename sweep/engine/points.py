@@ -16,9 +16,9 @@ import pyarrow as pa
 
 from algos.families import FAMILIES
 from algos.identity import canonical, digest
-from sweep.plan import Cell, Plan, describe
+from sweep.grid.plan import Cell, Plan, describe
+from sweep.grid.units import Unit
 from sweep.tracking import MAX_RUNS, RunSpec
-from sweep.units import Unit
 
 Point = dict[str, Any]
 

@@ -10,7 +10,7 @@ from hydra.core.global_hydra import GlobalHydra
 from omegaconf import OmegaConf, open_dict
 
 from algos.errors import InputError
-from sweep.config import (
+from sweep.grid.config import (
     CONFIGURATION_ERRORS,
     Settings,
     as_input_error,

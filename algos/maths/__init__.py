@@ -1,0 +1,1 @@
+"""What several kernels compute: relative entropies, posteriors, trees of noise, tied indices."""

@@ -1,0 +1,1 @@
+"""Carrying out units of work: the driver, its executors, and what they do to a unit."""
