@@ -13,7 +13,7 @@ Only the store is read: neither the sweep's machinery nor the algorithms are imp
 
 from analysis import bounds
 from analysis.errors import AnalysisError
-from analysis.load import load
+from analysis.loading import load
 from analysis.report import Report, write_report
 from analysis.slopes import slopes
 from analysis.stopping import stopping

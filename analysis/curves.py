@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from analysis.load import SCALARS
+from analysis.loading import SCALARS
 
 Floats = NDArray[np.float64]
 

@@ -27,7 +27,7 @@ from analysis import stopping as rules
 from analysis.curves import cells, series_key
 from analysis.errors import AnalysisError, one_line
 from analysis.files import write_file
-from analysis.load import load
+from analysis.loading import load
 from analysis.places import is_url, open_place
 from analysis.slopes import slopes
 from analysis.sweeps import find_sweep, given_folder
