@@ -14,7 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from analysis.loading import SCALARS
+from sweep.store.columns import MANIFEST
 
 Floats = NDArray[np.float64]
 
@@ -63,8 +63,7 @@ def series_key(row: Any) -> tuple[str, ...]:
 
 def cells(df: pd.DataFrame) -> Iterator[Cell]:
     """Yield the cells of a loaded sweep that have regret, in order of appearance."""
-    own = {"checkpoints", "regret", "pulls", "replicate", *SCALARS}
-    info_columns = [name for name in df.columns if name not in own]
+    info_columns = [name for name in df.columns if name in MANIFEST.names]
     without = df["checkpoints"].map(len).to_numpy(int) == 0
     df = df[~without] if without.any() else df
     groups = df.groupby("cell", sort=False).indices

@@ -18,20 +18,18 @@ from typing import Any
 import jinja2
 import matplotlib
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 from matplotlib.figure import Figure
 
 from analysis import figures, growth, looks, stopping_figures, tables
 from analysis import stopping as rules
 from analysis.curves import cells, series_key
-from analysis.errors import AnalysisError, one_line
-from analysis.files import write_file
+from analysis.errors import AnalysisError
 from analysis.loading import load
-from analysis.places import is_url, open_place
 from analysis.slopes import slopes
-from analysis.sweeps import find_sweep, given_folder
 from analysis.transitions import transitions
+from sweep.store.errors import one_line
+from sweep.store.files import write_file
+from sweep.store.sweeps import Sweep, find_sweep
 
 LIBRARIES = ("numpy", "scipy", "pandas", "pyarrow", "matplotlib")
 
@@ -118,7 +116,8 @@ def write_report(
     come since. `sweep` and `store` are those of `analysis.load`, which raises AnalysisError for
     input that cannot be used; so does this function when the folder cannot be written.
     """
-    folder = find_sweep(sweep, store)
+    recorded = find_sweep(sweep, store)
+    folder = recorded.folder
     stamp = reuse_stamp(folder)
     if reuse and (kept := kept_report(folder, stamp)) is not None:
         return kept
@@ -134,7 +133,7 @@ def write_report(
     if len(stops):
         found["stopping"] = stops
         headlines += rules.headlines(stops)
-    failures = _failures(folder)
+    failures = _failures(recorded)
     if failures is not None:
         found["failures"] = failures
     about = df.attrs["sweep"]
@@ -149,16 +148,12 @@ def write_report(
         html = write_file(folder / "report.html", page)
         report = Report(html, paths, found, headlines)
         keep_report(folder, report, stamp if about["found"] == about["wanted"] else None)
-        if is_url(store) and given_folder(sweep) is None:
-            files = [html, folder / "report.json", *paths]
-            files += [folder / "tables" / f"{name}.csv" for name in found]
-            place = open_place(store)
-            if place.local is None:
-                report = replace(report, url=place.send(folder, files))
+        files = [html, folder / "report.json", *paths]
+        files += [folder / "tables" / f"{name}.csv" for name in found]
+        report = replace(report, url=recorded.publish(files))
     except OSError as error:
-        raise AnalysisError(
-            f"report: {str(folder)!r} cannot be written ({one_line(error)})"
-        ) from error
+        allowed = f"a folder that can be written ({one_line(error)})"
+        raise AnalysisError("report", str(folder), allowed) from error
     return report
 
 
@@ -214,17 +209,9 @@ def _slug(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", text).strip("-.")[:100]
 
 
-def _failures(folder: Path) -> pd.DataFrame | None:
+def _failures(sweep: Sweep) -> pd.DataFrame | None:
     """Return the sweep's failed units, or None when nothing failed."""
-    path = folder / "failures.parquet"
-    if not path.is_file():
-        return None
-    try:
-        table = pq.read_table(path).to_pandas()
-    except (OSError, pa.ArrowException) as error:
-        raise AnalysisError(
-            f"failures: {str(path)!r} is damaged ({one_line(error)}); move it away"
-        ) from error
+    table = sweep.failures().to_pandas()
     return table if len(table) else None
 
 
