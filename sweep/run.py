@@ -34,7 +34,7 @@ from sweep.grid.inventory import Inventory
 from sweep.grid.planner import make_plan
 from sweep.grid.units import Pending
 from sweep.store import Store
-from sweep.store.columns import FAILURES
+from sweep.store.sweeps import FAILURES_FILE
 from sweep.tracking import Mode, Tracker, logged_points, resolve_mode
 
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO)
@@ -104,7 +104,7 @@ def run(
     inventory = look(store, Inventory(plan), settings.dry_run)
     pending = Pending(plan, inventory, settings.block, store.corrections())
     job = Job(settings, plan.name(settings.grid_name), plan, store, pending, rule)
-    sweep = Sweep(job, mode, command, console, answers)
+    sweep = Invocation(job, mode, command, console, answers)
     sweep.say_what_is_damaged()
     if settings.dry_run:
         sweep.say_what_is_planned()
@@ -112,8 +112,8 @@ def run(
     return sweep.carry_out()
 
 
-class Sweep:
-    """One sweep of a plan over a store, from its first line to its last."""
+class Invocation:
+    """A command's sweep of a plan over a store, from its first line to its last."""
 
     def __init__(
         self, job: Job, mode: Mode, command: Sequence[str], console: Console, answers: Answers
@@ -227,9 +227,8 @@ class Sweep:
     def _write_record(self) -> None:
         """The sweep's folder: configuration, command, manifest; and large definitions."""
         job, store = self.job, self.store
-        job.folder.mkdir(exist_ok=True, parents=True)
-        store.write_text(job.folder / "config.yaml", OmegaConf.to_yaml(self.settings.resolved))
-        store.write_text(job.folder / "command.txt", shlex.join(self.command) + "\n")
+        config = OmegaConf.to_yaml(self.settings.resolved)
+        job.record.write_record(config, shlex.join(self.command))
         job.write_manifest()
         store.keep_definitions(large_contents(job.plan.instances))
 
@@ -240,8 +239,7 @@ class Sweep:
             joined = self.settings.address is not None and self.job.pending
             with nullcontext(executor) if joined else executor:
                 driver.simulate(executor, stoppable)
-        path = self.job.folder / "failures.parquet"
-        self.store.write_table(path, driver.failures, FAILURES)
+        self.job.record.write_failures(driver.failures)
 
     def _answer(self, driver: Driver, points: Points, tracker: Tracker, earlier: bool) -> bool:
         """Have the analysis make the report, and tell W&B; whether there is one, or none is due."""
@@ -275,7 +273,7 @@ class Sweep:
             self.say(
                 f"{driver.counts.failures} units failed, the first of {first['algorithm']} on"
                 f" {first['instance']}: {first['error']}; see"
-                f" {self.job.folder / 'failures.parquet'}; the same command tries them again"
+                f" {self.job.folder / FAILURES_FILE}; the same command tries them again"
             )
 
 

@@ -24,8 +24,7 @@ from sweep.grid.inventory import Inventory
 from sweep.grid.manifest import families, manifest
 from sweep.grid.plan import Plan
 from sweep.grid.units import Pending
-from sweep.store import Store
-from sweep.store.sweeps import write_manifest
+from sweep.store import Store, Sweep
 from sweep.tracking import Tracker
 
 FLUSH_SECONDS = 2.0  # a kill costs at most the rows of the last two seconds
@@ -61,14 +60,19 @@ class Job:
     rule: Rule = fixed
 
     @property
+    def record(self) -> Sweep:
+        """What the store keeps of the sweep beside its rows."""
+        return Sweep(self.store, self.name)
+
+    @property
     def folder(self) -> Path:
         """The sweep's folder in the store."""
-        return self.store.sweep_folder(self.name)
+        return self.record.folder
 
     def write_manifest(self) -> None:
         """Record the cells with their targets, as they are now."""
         pieces = manifest(self.plan, self.pending.targets)
-        write_manifest(self.folder, pieces, families(self.plan))
+        self.record.write_manifest(pieces, families(self.plan))
 
 
 class Driver:

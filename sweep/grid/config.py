@@ -70,7 +70,7 @@ def settings(config: Any, grid_name: str) -> Settings:
         raise InputError(
             "runtime.executor", "inline", "auto or ray where runtime.address names a cluster"
         )
-    check_window("grid.window", grid["window"])
+    check_window(grid["window"])
     if not plain["store"]:
         raise InputError("store", Words("nothing"), "a folder, or the URL of an object store")
     check_root(plain["store"])

@@ -27,7 +27,7 @@ import pyarrow.parquet as pq
 
 from sweep.grid.compose import quoted
 from sweep.store import Store
-from sweep.store.definitions import definition_path
+from sweep.store.definitions import addresses_in, path_of
 from sweep.submit.fetch import FOLDER, INDEX, PLAIN_NAME
 
 HOME = "dp-bandit-sweep"
@@ -104,11 +104,10 @@ def pack(store: str, sweep: str, target: Path) -> None:
     if place.local is not None:
         columns = ["cell", "stream", "instance_definition"]
         manifest = pq.read_table(place.local / folder / "manifest.parquet", columns=columns)
-        for definition in manifest["instance_definition"].unique().to_pylist():
-            if (path := definition_path(definition)) is not None:
-                with place.source(path) as source, _new(target) as file:
-                    shutil.copyfileobj(source, file)
-                files.append(_entry(Path(file.name), path))
+        for path in map(path_of, addresses_in(manifest["instance_definition"])):
+            with place.source(path) as source, _new(target) as file:
+                shutil.copyfileobj(source, file)
+            files.append(_entry(Path(file.name), path))
         for kind, column in (("rows", "cell"), ("timings", "stream")):
             wanted = manifest[column].combine_chunks().unique()
             for table in _matching(place.local / kind, column, wanted):
