@@ -19,7 +19,7 @@ from omegaconf import OmegaConf
 from rich.console import Console
 
 from algos.errors import InputError
-from algos.instances import large_contents
+from algos.contents import large_contents
 from algos.registry import load_plugins
 from sweep.engine.batches import Executor
 from sweep.engine.driver import Driver, Job, look

@@ -23,7 +23,7 @@ from numba.core.errors import NumbaError
 
 from algos import kernel_cache
 from algos.errors import InputError, Words, shown
-from algos.instances import large_contents
+from algos.contents import large_contents
 from algos.registry import load_plugins
 from algos.simulate import Work
 from sweep.engine.worker import play_shortest

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from algos.families import family
+from algos.families import FAMILIES
 from algos.identity import canonical, digest
 from sweep.grid.manifest import describe
 from sweep.grid.plan import Cell, Plan
@@ -56,7 +56,7 @@ class Points:
         shown = [
             (section, first)
             for section, first in zip(plan.sections, plan.first, strict=True)
-            if family(section.algorithm.family).has_regret
+            if FAMILIES[section.algorithm.family].has_regret
         ]
         self.cells = sum(section.cells for section, _ in shown)
         self.curves = self.cells <= limit

@@ -18,7 +18,8 @@ from typing import Any
 
 from algos import kernel_cache
 from algos.errors import InputError, Words
-from algos.instances import Instance, large_contents, provide
+from algos.contents import large_contents, provide
+from algos.instances import Instance
 from algos.registry import load_plugins
 from algos.simulate import Work
 from sweep.engine.batches import BATCHES_AHEAD, Batches, Outcome, Refused, Step

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from algos.families import family
+from algos.families import FAMILIES
 from algos.identity import canonical, parameters_text
 from algos.instances import Instance
 from algos.simulate import Work
@@ -22,7 +22,7 @@ PIECE = 10_000  # cells held at once
 def identity_columns(work: Work, seed: int, cell: str) -> dict[str, Any]:
     """What a result is of; the instance under the name that follows from its definition alone."""
     entry, instance = work.algorithm, work.instance
-    axes = family(entry.family).axes
+    axes = FAMILIES[entry.family].axes
     return {
         "cell": cell,
         "stream": work.stream,
@@ -73,4 +73,4 @@ def manifest(plan: Plan, targets: np.ndarray) -> Iterator[pa.Table]:
 def families(plan: Plan) -> dict[str, dict[str, Any]]:
     """What the manifest says of the families in a plan, by name."""
     names = sorted({section.algorithm.family for section in plan.sections})
-    return {name: family(name).describe() for name in names}
+    return {name: FAMILIES[name].describe() for name in names}

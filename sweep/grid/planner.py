@@ -11,7 +11,7 @@ from typing import Any
 from algos import instances
 from algos.checks import check_count
 from algos.errors import InputError, Words
-from algos.families import family
+from algos.families import FAMILIES
 from algos.identity import canonical
 from algos.instances import Instance
 from algos.registry import Algorithm, Value
@@ -78,7 +78,7 @@ def make_plan(settings: Settings) -> Plan:
             tuple(sorted(horizons)),
         )
         for instance in sections[name].instances:
-            least = family(entry.family).least_T(instance)
+            least = FAMILIES[entry.family].least_T(instance)
             for T in horizons:
                 _check_horizon(T, instance, least)
     filled = [section for section in sections.values() if section.cells]

@@ -112,7 +112,9 @@ def test_a_rule_adds_while_the_sweep_runs(tmp_path, executor):
     assert carry_out(tmp_path, Refine(), *options) == 0
     table = rows(tmp_path)
     assert len(set(keys(table))) == table.num_rows
-    counts = Counter(zip(*(table[c].to_pylist() for c in ("algorithm", "epsilon", "T")), strict=True))
+    counts = Counter(
+        zip(*(table[c].to_pylist() for c in ("algorithm", "epsilon", "T")), strict=True)
+    )
     budgets = {"adap_ucb": {0.1: 4, 1.0: 9, 10.0: 4}, "dp_se": {0.1: 4, 1.0: 4}}
     assert counts == {
         (algorithm, epsilon, T): replicates
