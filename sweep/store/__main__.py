@@ -64,9 +64,10 @@ def _verify(store: Store) -> int:
     for line in found.differing:
         print(line)
     print(
-        f"{found.segments:,} segments of rows and {found.timings:,} of timings are sound,"
-        f" {found.definitions:,} definitions, {len(found.damaged):,} damaged; {found.rows:,} rows,"
-        f" {found.duplicates:,} of them duplicates, {found.different:,} that differ"
+        f"{found.segments:,} segments of rows, {found.timings:,} of timings and"
+        f" {found.definitions:,} definitions are sound, {len(found.damaged):,} damaged;"
+        f" {found.rows:,} rows, {found.duplicates:,} of them duplicates, {found.different:,} that"
+        " differ"
     )
     return DONE if found.sound else DAMAGE
 

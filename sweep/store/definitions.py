@@ -56,10 +56,15 @@ def keep(place: Place, definitions: Mapping[str, Mapping[str, Any]]) -> None:
         if _is_whole(place, path):
             continue
         sink = pa.BufferOutputStream()
+        # Without dictionaries: a list's page can't be split, and hashing its values is what costs.
         pq.write_table(
-            encoded(content), sink, compression="zstd", compression_level=1,
+            encoded(content),
+            sink,
+            compression="zstd",
+            compression_level=1,
+            use_dictionary=False,
             write_page_checksum=True,
-        )  # fmt: skip
+        )
         place.make_folder(DEFINITIONS)
         place.replace(path, sink.getvalue())
 

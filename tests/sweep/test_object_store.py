@@ -81,7 +81,7 @@ def test_verify_and_compact(store, capsys):
     store.append_timings(timings(1.0))
     store.append_timings(timings(2.0))
     assert main(["verify", store.root]) == 0
-    assert "4 segments of rows and 2 of timings are sound" in capsys.readouterr().out
+    assert "4 segments of rows, 2 of timings and 0 definitions are sound" in capsys.readouterr().out
     assert main(["compact", store.root]) == 0
     assert "4 segments with 20 rows before, 1 with 18 after" in capsys.readouterr().out
     assert read(store).equals(expected)
