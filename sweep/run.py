@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Protocol
 
 import numpy as np
+from algos.contents import large_contents
 from omegaconf import OmegaConf
 from rich.console import Console
 
 from algos.errors import InputError
-from algos.contents import large_contents
 from algos.registry import load_plugins
 from sweep.engine.batches import Executor
 from sweep.engine.driver import Driver, Job, look

@@ -19,11 +19,11 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
+from algos.contents import large_contents
 from numba.core.errors import NumbaError
 
 from algos import kernel_cache
 from algos.errors import InputError, Words, shown
-from algos.contents import large_contents
 from algos.registry import load_plugins
 from algos.simulate import Work
 from sweep.engine.worker import play_shortest

@@ -16,9 +16,10 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
+from algos.contents import large_contents, provide
+
 from algos import kernel_cache
 from algos.errors import InputError, Words
-from algos.contents import large_contents, provide
 from algos.instances import Instance
 from algos.registry import load_plugins
 from algos.simulate import Work

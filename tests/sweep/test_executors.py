@@ -163,5 +163,3 @@ def test_ray_still_reads_its_settings_when_it_is_asked(tmp_path):
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 0, done.stderr
-
-

@@ -14,7 +14,8 @@ from commands import keys, rows, sweep
 
 HERE = Path(__file__).parent
 GRID = ("plugins=[duels_plugin]", "chapters=[duels_chapter]",
-        "grid.algorithm=[noisy_pair,random_pair]", "grid.instance=[{name:duel_switch,gap:0.1,at:300}]", "grid.K=[3,5]", "grid.T=[100,1000]",
+        "grid.algorithm=[noisy_pair,random_pair]",
+        "grid.instance=[{name:duel_switch,gap:0.1,at:300}]", "grid.K=[3,5]", "grid.T=[100,1000]",
         "grid.epsilon=[0.5,2]", "grid.replicates=6")  # fmt: skip
 
 
