@@ -43,7 +43,7 @@ class Segments:
         schema = pa.schema([*fields, *added])
         # Filtering copies the lists: segments that are wanted as a whole are read as they are.
         whole = [path for path, count in counts.items() if footers[path].num_rows == count]
-        parts = [path for path in counts if path not in set(whole)]
+        parts = [path for path, count in counts.items() if footers[path].num_rows > count]
         tables = [schema.empty_table()]
         if whole:
             tables.append(self._dataset(whole, schema).to_table())
@@ -72,15 +72,16 @@ def _outcomes(schemas: Iterable[pa.Schema]) -> list[pa.Field]:
     Raises:
         InputError: one column has types in different segments that nothing joins.
     """
-    added = [
-        pa.schema([field for field in schema if field.name not in ROW_COLUMNS])
+    added = {
+        pa.schema([field for field in schema.remove_metadata() if field.name not in ROW_COLUMNS])
         for schema in schemas
-    ]
+    }
     if not added:
         return []
     try:
-        return list(pa.unify_schemas(added, promote_options="permissive").remove_metadata())
-    except pa.ArrowTypeError as error:
+        # In one order, whatever the segments are called.
+        return list(pa.unify_schemas(sorted(added, key=str), promote_options="permissive"))
+    except (pa.ArrowTypeError, pa.ArrowInvalid) as error:
         got = Words("an outcome column of different types")
         raise InputError("rows", got, f"one type in all segments ({one_line(error)})") from None
 

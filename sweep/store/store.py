@@ -22,12 +22,11 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from algos.errors import InputError
 from sweep.store import definitions, mirror, segments, timings
 from sweep.store.errors import UNREACHABLE, one_line
-from sweep.store.files import make_folder, unmake, write_atomically, write_file
+from sweep.store.files import make_folder, unmake
 from sweep.store.places import Place
 from sweep.store.segments import ROWS, TIMINGS, Damaged, DamageError, VanishedError
 
@@ -267,15 +266,6 @@ class Store:
         """
         with self._reached():
             return self.place.marked_folders(SWEEPS, MANIFEST_FILE)
-
-    def write_table(self, path: Path, rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> None:
-        """Write a small table of a sweep's folder."""
-        table = pa.Table.from_pylist(list(rows), schema=schema)
-        write_atomically(path, lambda temporary: pq.write_table(table, temporary))
-
-    def write_text(self, path: Path, text: str) -> None:
-        """Write a small text file of a sweep's folder."""
-        write_file(path, text)
 
     @contextmanager
     def _reached(self, done: str = "read", more: str = "") -> Iterator[None]:

@@ -19,6 +19,8 @@ from analysis.__main__ import main
 from sweep.store import Store, reading, scanning
 from sweep.store.places import Place
 
+ONE_WORD = ("sastoken", "sessiontoken", "apikey", "accountkey", "accessKey")
+
 
 @pytest.fixture(scope="module")
 def bucket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
@@ -156,12 +158,20 @@ def test_a_segment_that_cannot_be_fetched_is_not_called_damaged(store, monkeypat
 
 @pytest.mark.parametrize(
     "url",
-    ["s3://AKIA:hush@bucket/x", "s3://bucket/x?secret_key=hush", "abfss://a@b/x?sig=hush"],
+    [
+        "s3://AKIA:hush@bucket/x",
+        "s3://bucket/x?secret_key=hush",
+        "abfss://a@b/x?sig=hush",
+        *(f"s3://bucket/x?{name}=hush" for name in ONE_WORD),
+    ],
 )
 def test_a_url_with_a_key_is_refused_and_not_repeated(url, capsys):
     assert main(["report", "--store", url]) == 2
     err = capsys.readouterr().err
     assert "key or a password" in err and "hush" not in err and err.count("\n") == 1
+    with pytest.raises(AnalysisError, match="key or a password") as caught:
+        analysis.load(store=url)
+    assert "hush" not in str(caught.value)
 
 
 @pytest.mark.parametrize("url", ["nonsense://x", "s3://bucket/x?colour=red"])

@@ -56,7 +56,8 @@ def scanned(store: Store, set_aside: bool = False) -> list[Key]:
 def held(folder: Path) -> pa.Table:
     """All rows of a local store, read by Arrow alone, sorted."""
     tables = [pq.read_table(path) for path in sorted((folder / "rows").glob("[!.]*.parquet"))]
-    return pa.concat_tables(tables).sort_by([("cell", "ascending"), ("replicate", "ascending")])
+    rows = pa.concat_tables(tables, promote_options="default")
+    return rows.sort_by([("cell", "ascending"), ("replicate", "ascending")])
 
 
 def distinct(rows: pa.Table) -> pa.Table:
