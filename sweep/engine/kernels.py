@@ -51,8 +51,9 @@ def check_kernels(needed: Sequence[Work], plugins: Sequence[str], cores: int) ->
     apart = [work for work in missing if not large_contents([work.instance])]
     if cores > 1 and len(apart) > 1:
         workers = min(cores, len(apart))
-        with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-            for found in pool.map(_compile, apart, [tuple(plugins)] * len(apart)):
+        context = get_context("spawn")
+        with ProcessPoolExecutor(workers, context, load_plugins, (tuple(plugins),)) as pool:
+            for found in pool.map(_problem, apart):
                 if found is not None:
                     pool.shutdown(cancel_futures=True)
                     raise found
@@ -72,12 +73,6 @@ def _mark(work: Work, plugins: Sequence[str]) -> Path:
     sources = kernel_cache.code(plugins).split()[0]
     name = f"{work.algorithm.name}-{work.instance.kind}-{sources}.compiled"
     return kernel_cache.directory() / name
-
-
-def _compile(work: Work, plugins: Sequence[str]) -> InputError | None:
-    """`_problem`, in a process of its own."""
-    load_plugins(plugins)
-    return _problem(work)
 
 
 def _problem(work: Work) -> InputError | None:

@@ -74,7 +74,9 @@ def test_the_same_cell_written_twice_counts_once():
     explicit = "{name:bernoulli,means:[0.8,0.1,0.1,0.1,0.1]}"
     once, _ = planned(*BASE)
     again = "grid.algorithm=[adap_ucb,dp_se,ucb1,{name:adap_ucb,alpha:3.1}]"
-    twice, _ = planned(*BASE, f"grid.instance=[azize_fig3,{explicit}]", again)
+    named, _ = planned(*BASE, f"grid.instance=[azize_fig3,{explicit}]", again)
+    assert ids(once) == ids(named) and len(named) == len(once)  # under two labels
+    twice, _ = planned(*BASE, "grid.instance=[azize_fig3,azize_fig3]", again)
     assert ids(once) == ids(twice)
     assert once.id_digits == twice.id_digits
     other, _ = planned(*BASE, "seed=1")

@@ -94,7 +94,7 @@ def test_a_family_with_fewer_rounds_than_arms():
         )  # fmt: skip
         for row, regret, pulls in zip(rows, direct.regret, direct.pulls, strict=True):
             assert row["regret"] == regret.tolist() and row["pulls"] == pulls.tolist()
-            assert sum(row["pulls"]) == cell.T and row["K"] == cell.work.instance.K
+            assert sum(row["pulls"]) == cell.T and row["K"] == cell.work.instance.sizes["K"]
             assert row["family"] == "full_information" and row["N"] is None
 
 
