@@ -25,7 +25,7 @@ from numba.core.errors import NumbaError
 from algos import kernel_cache
 from algos.errors import InputError, Words, shown
 from algos.registry import load_plugins
-from algos.simulate import Work
+from algos.work import Work
 from sweep.engine.worker import play_shortest
 
 WIDTH = 120  # letters of Numba's reason, and of the line of code

@@ -22,7 +22,7 @@ from algos import kernel_cache
 from algos.errors import InputError, Words
 from algos.instances import Instance
 from algos.registry import load_plugins
-from algos.simulate import Work
+from algos.work import Work
 from sweep.engine.batches import BATCHES_AHEAD, Batches, Outcome, Refused, Step
 from sweep.engine.ray_session import ray, session
 from sweep.engine.worker import Failed, Played, simulate, warm

@@ -16,7 +16,7 @@ from filelock import FileLock
 
 from algos import kernel_cache
 from algos.families import FAMILIES
-from algos.simulate import Work
+from algos.work import Work
 from sweep.engine.rows import RowBuilder, recorded
 from sweep.grid.units import Unit, expected_seconds
 from sweep.store.columns import TIMINGS

@@ -10,7 +10,7 @@ from omegaconf import OmegaConf
 
 from algos.checks import check_count
 from algos.errors import InputError, Words, unknown_name
-from algos.simulate import MOST_REPLICATES
+from algos.work import MOST_REPLICATES
 from sweep.grid.schema import EXECUTORS, MODES, SECTIONS, unknown_key
 from sweep.store.places import check_root
 from sweep.store.sweeps import check_window

@@ -12,7 +12,7 @@ import pyarrow as pa
 from algos.families import FAMILIES
 from algos.identity import canonical, parameters_text
 from algos.instances import Instance
-from algos.simulate import Work
+from algos.work import Work
 from sweep.grid.plan import Cell, Plan
 from sweep.store.columns import MANIFEST
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from algos.identity import canonical, cell_id
 from algos.instances import Instance
 from algos.registry import Algorithm, Value
-from algos.simulate import Work
+from algos.work import Work
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from algos.identity import canonical
 from algos.instances import Instance
 from algos.registry import Algorithm, Value
 from algos.registry import algorithm as registered
-from algos.simulate import MOST_REPLICATES, check_T
+from algos.work import MOST_REPLICATES, check_T
 from sweep.grid import axes
 from sweep.grid.config import Settings
 from sweep.grid.plan import Plan, Section

@@ -15,7 +15,7 @@ import numpy as np
 
 from algos.instances import Instance
 from algos.registry import Algorithm
-from algos.simulate import Work
+from algos.work import Work
 from sweep.grid.effort import More, grid_targets
 from sweep.grid.inventory import Inventory
 from sweep.grid.plan import Plan, Section
