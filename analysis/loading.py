@@ -16,7 +16,7 @@ from sweep.store.sweeps import families, find_sweep
 SIZES = ("K", "N")  # null in families without; integers all the same
 
 
-def load(sweep: str = "latest", store: str | Path = "results") -> pd.DataFrame:
+def load(sweep: str | Path = "latest", store: str | Path = "results") -> pd.DataFrame:
     """A sweep's results: a row for each (row of the manifest, replicate), in the manifest's order.
 
     Columns: the manifest's (the swept values, what is known of algorithm and instance; `means` as

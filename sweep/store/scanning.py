@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
@@ -61,9 +62,12 @@ class Segments:
         """The number of wanted rows of each segment that has any."""
         if not self.paths:
             return {}
+        counts: Counter[str] = Counter()
         dataset = self._dataset(self.paths, schema)
-        names = dataset.to_table(columns=["__filename"], filter=wanted)["__filename"]
-        return {str(pair["values"]): pair["counts"].as_py() for pair in names.value_counts()}
+        for batch in dataset.to_batches(columns=["__filename"], filter=wanted):
+            if batch.num_rows:  # all of one segment
+                counts[batch["__filename"][0].as_py()] += batch.num_rows
+        return counts
 
 
 def _outcomes(schemas: Iterable[pa.Schema]) -> list[pa.Field]:

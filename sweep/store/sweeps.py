@@ -52,7 +52,7 @@ def check_window(value: object) -> tuple[float, float] | None:
     return float(ends[0]), float(ends[1])
 
 
-def find_sweep(sweep: str = "latest", store: str | Path = "results") -> Sweep:
+def find_sweep(sweep: str | Path = "latest", store: str | Path = "results") -> Sweep:
     """The sweep named by its ID, a unique prefix of it, the path of its folder, or "latest".
 
     `latest` is the sweep whose manifest is newest. Of a sweep in a store at a URL the record is
@@ -70,7 +70,7 @@ def find_sweep(sweep: str = "latest", store: str | Path = "results") -> Sweep:
     local = opened.place.local
     if local is not None and not local.is_dir():
         raise InputError("store", str(store), "a folder that sweeps wrote their results to")
-    name = _choose(sweep, opened.sweeps(), opened)
+    name = _choose(str(sweep), opened.sweeps(), opened)
     opened.fetch_sweep(name, only=RECORD)
     return Sweep(opened, name)
 
