@@ -89,7 +89,9 @@ def compiled(function: F) -> F:
     first imported while a plugin is loaded. A plugin's own functions go to the plugin's folder,
     whether they use this decorator or a plain `njit(cache=True)`.
     """
-    if function.__module__.partition(".")[0] == __name__.partition(".")[0]:
-        with kernel_cache.active(kernel_cache.directory()):
-            return cast(F, njit(cache=True)(function))
-    return cast(F, njit(cache=True)(function))
+    if function.__module__.partition(".")[0] != kernel_cache.PACKAGE:
+        return cast(F, njit(cache=True)(function))
+    dispatcher: Any = njit(function)
+    if dispatcher is not function:  # it is, with NUMBA_DISABLE_JIT=1
+        dispatcher._cache = kernel_cache.KernelCache(function)
+    return cast(F, dispatcher)

@@ -156,6 +156,12 @@ class Algorithm:
                 raise unknown_name(f"{self.name} parameter", name, known)
         return {p.name: p.check(given.get(p.name, p.default)) for p in self.parameters}
 
+    @property
+    def epsilon_range(self) -> str:
+        """The allowed ε in words."""
+        top = f"≤ {self.epsilon_high:g}" if math.isfinite(self.epsilon_high) else "or inf"
+        return f"a number > 0, {top}" if self.uses_epsilon else "unused"
+
     def check_epsilon(self, epsilon: object) -> float | None:
         """ε as this algorithm takes it; None if it takes none.
 
@@ -164,8 +170,7 @@ class Algorithm:
         """
         if not self.uses_epsilon:
             return None
-        top = f"≤ {self.epsilon_high:g}" if math.isfinite(self.epsilon_high) else "or inf"
-        allowed = f"a number > 0, {top} (for {self.name})"
+        allowed = f"{self.epsilon_range} (for {self.name})"
         if not is_number(epsilon) or not 0.0 < epsilon <= self.epsilon_high:
             raise InputError("epsilon", epsilon, allowed)
         if epsilon < SMALLEST_EPSILON:
