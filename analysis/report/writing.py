@@ -1,0 +1,182 @@
+"""Writing the report of a sweep: chapters first, their figures drawn meanwhile, then the files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from analysis.chapter import Chapter, Data, Figure
+from analysis.chapters import find_chapters, write_chapter
+from analysis.drawing.saving import library, still
+from analysis.errors import AnalysisError, one_line
+from analysis.files import write_file
+from analysis.loading import load
+from analysis.places import is_url, open_place
+from analysis.report import page
+from analysis.report.record import Report, kept_report, note_of, reuse_stamp
+from analysis.sweeps import find_sweep, given_folder
+
+FORMATS = ("png", "svg", "pdf")
+
+
+def write_report(
+    sweep: str = "latest",
+    store: str | Path = "results",
+    reuse: bool = False,
+    plugins: Iterable[str] = (),
+) -> Report:
+    """Analyse a sweep and write report.html, figures/ and tables/ into its folder.
+
+    Where the store is a URL and the sweep isn't named by its local folder, the files are written
+    to a folder among the user's caches and sent to the store.
+
+    Args:
+        sweep: an ID, a unique prefix of one, the sweep's folder, or "latest".
+        store: the results store, a folder or a URL.
+        reuse: whether a report is kept that was made of the same complete sweep by the same code:
+            for callers who know that no row has come since.
+        plugins: names of modules with a chapter of their own (`analysis.chapter`).
+
+    Raises:
+        AnalysisError: for input that cannot be used, and where the folder cannot be written.
+    """
+    plugins = list(dict.fromkeys(plugins))
+    folder = find_sweep(sweep, store)
+    stamp = reuse_stamp(folder, plugins)
+    if reuse and (kept := kept_report(folder, stamp)) is not None:
+        return kept
+    # Two threads draw while this one fits: vl-convert works outside Python's lock.
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        script = pool.submit(library)
+        modules = find_chapters(plugins)
+        data = Data(load(str(folder), store), _failures(folder))
+        draft = _draft(data, modules, pool)
+        try:
+            report = _write(draft, data, folder, script)
+            complete = data.sweep["found"] == data.sweep["wanted"] and not draft.failed
+            write_file(folder / "report.json", note_of(report, stamp if complete else None))
+            if is_url(store) and given_folder(sweep) is None:
+                place = open_place(store)
+                if place.local is None:
+                    report = replace(report, url=place.send(folder, list(_files(report, folder))))
+        except OSError as error:
+            raise AnalysisError(
+                f"report: {str(folder)!r} cannot be written ({one_line(error)})"
+            ) from error
+    return report
+
+
+@dataclass
+class _Drawn:
+    """A figure on its way: its specification, and its files, still being drawn."""
+
+    name: str
+    spec: dict[str, Any]
+    files: Future[dict[str, bytes]]
+
+
+@dataclass
+class _Draft:
+    """Chapters and, in the place of those that failed, a line on why; figures of all of them."""
+
+    sections: list[Chapter | str] = field(default_factory=list)
+    drawn: list[_Drawn] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+
+    @property
+    def chapters(self) -> list[Chapter]:
+        """The chapters that did not fail."""
+        return [one for one in self.sections if isinstance(one, Chapter)]
+
+
+def _draft(data: Data, modules: Iterable[Any], pool: ThreadPoolExecutor) -> _Draft:
+    """Ask every chapter for what it has to say, and begin to draw its figures."""
+    draft = _Draft()
+    for module in modules:
+        made = write_chapter(module, data, [chapter.name for chapter in draft.chapters])
+        if made is None:
+            continue
+        draft.sections.append(made)
+        if isinstance(made, str):
+            draft.failed.append(made)
+            continue
+        for figure in made.figures:
+            _begin(figure, draft, pool)
+    return draft
+
+
+def _begin(figure: Figure, draft: _Draft, pool: ThreadPoolExecutor) -> None:
+    """Begin to draw a figure, under a name that no other has."""
+    taken = {one.name for one in draft.drawn}
+    name = figure.stem
+    while name in taken:
+        name = f"{figure.stem}-{len(taken)}"
+        taken.add(name)
+    try:
+        spec = figure.chart.to_dict()
+        draft.drawn.append(_Drawn(name, spec, pool.submit(still, spec, FORMATS)))
+    except Exception as error:
+        draft.failed.append(_figure_failed(name, error))
+
+
+def _write(draft: _Draft, data: Data, folder: Path, script: Future[str]) -> Report:
+    """Write figures, tables and the page."""
+    figures: list[Path] = []
+    pictures: list[page.Picture] = []
+    for one in draft.drawn:
+        try:
+            files = one.files.result()
+        except Exception as error:
+            draft.failed.append(_figure_failed(one.name, error))
+            continue
+        named = {form: folder / "figures" / f"{one.name}.{form}" for form in files}
+        figures += [write_file(path, files[form]) for form, path in named.items()]
+        pictures.append(page.Picture(one.name, one.spec, files["svg"]))
+    tables = {chapter.name: chapter.table for chapter in draft.chapters}
+    for name, table in tables.items():
+        write_file(folder / "tables" / f"{name}.csv", table.to_csv(index=False))
+    warnings = list(draft.failed)
+    if data.sweep["found"] < data.sweep["wanted"]:
+        share = f"{data.sweep['found']:,} of {data.sweep['wanted']:,} replicates"
+        warnings.insert(0, f"Not complete: {share} are in the store.")
+    report = Report(
+        html=folder / "report.html",
+        figures=figures,
+        tables=tables,
+        headlines=[line for chapter in draft.chapters for line in chapter.headlines],
+        overviews=[table for chapter in draft.chapters for table in chapter.overviews],
+        warnings=warnings,
+    )
+    text = page.render(data, report, draft.sections, pictures, script.result(), folder)
+    write_file(report.html, text)
+    return report
+
+
+def _figure_failed(name: str, error: BaseException) -> str:
+    return f"The figure {name} failed: {type(error).__name__}: {one_line(error)}"
+
+
+def _files(report: Report, folder: Path) -> Iterator[Path]:
+    """Every file of a report."""
+    yield from (report.html, folder / "report.json", *report.figures)
+    yield from (folder / "tables" / f"{name}.csv" for name in report.tables)
+
+
+def _failures(folder: Path) -> pd.DataFrame:
+    """The sweep's failed units; an empty table when nothing failed."""
+    path = folder / "failures.parquet"
+    if not path.is_file():
+        return pd.DataFrame()
+    try:
+        return pq.read_table(path).to_pandas()
+    except (OSError, pa.ArrowException) as error:
+        raise AnalysisError(
+            f"failures: {str(path)!r} is damaged ({one_line(error)}); move it away"
+        ) from error
