@@ -6,6 +6,7 @@ in a figure are texts of this package: what comes from a store (labels, instance
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,17 +14,16 @@ from typing import Any
 
 import altair as alt
 import numpy as np
+from altair.utils.schemapi import debug_mode
 from numpy.typing import ArrayLike
 
 from analysis.drawing.axes import Axis, number_expression
 from analysis.drawing.styles import CONFIG, Look
+from analysis.rendering import HOVER
 from analysis.words import lines
 
 SINGLE = (560, 380)
 PANEL = (280, 200)
-HOVER = "hover"
-"""Name of the layer that is there for the tooltips alone."""
-
 LEGEND_WIDTH = 40
 """Characters in a line of the legend."""
 
@@ -172,21 +172,24 @@ def chart(
         toggle="true",
         value=[{"series": label} for label in looks],
     )
-    layers = [_legend(looks).add_params(shown), *_layers(shown, x, y)]
-    drawn: alt.LayerChart | alt.FacetChart = alt.layer(*layers)
     width, height = PANEL if several else SINGLE
-    drawn = drawn.properties(width=width, height=height)
+    # Altair checks every part of a chart as it is put together: the parts here are the same for
+    # every figure, and a test has the whole checked.
+    with debug_mode(False):
+        layers = [_legend(looks).add_params(shown), *_layers(shown, x, y)]
+        drawn: Any = alt.layer(*layers, width=width, height=height)
     if several:
         records = list(_in_panels(records, panels))
         header = alt.Header(labelExpr="split(datum.label, '\\n')")
         order = [wrapped(panel) for panel in panels]
         facet = alt.Facet("panel:N", sort=order, header=header, title=None)
-        drawn = drawn.facet(facet, columns=columns, spacing=14, data=alt.Data(values=records))
+        drawn = drawn.facet(facet, columns=columns, spacing=14, data=_data(records))
     else:
-        drawn.data = alt.Data(values=records)
+        drawn.data = _data(records)
     room = columns * width + 250  # the legend's width, about
     heading = alt.TitleParams(text=lines(title, room // 8), subtitle=lines(note, room // 6))
-    return drawn.properties(title=heading).configure(**CONFIG)
+    drawn.title, drawn.config = heading, alt.Config(**CONFIG)
+    return drawn
 
 
 def wrapped(text: str) -> str:
@@ -205,6 +208,12 @@ def every(count: int, wanted: int, offset: int = 0) -> np.ndarray:
     """Which of `count` points have a marker, about `wanted` of them, from `offset` on."""
     step = max(1, count // wanted)
     return np.arange(count) % step == offset % step
+
+
+def _data(records: Iterable[Record]) -> alt.Data:
+    """Records as one JSON text, which Altair passes on as it is."""
+    text = json.dumps(list(records), ensure_ascii=False, allow_nan=False)
+    return alt.Data(values=text, format=alt.DataFormat(type="json"))
 
 
 def _in_panels(records: Iterable[Record], panels: Sequence[str]) -> Iterable[Record]:

@@ -13,7 +13,7 @@ import jinja2
 import pandas as pd
 
 from analysis.chapter import Chapter, Data
-from analysis.drawing.saving import embedded
+from analysis.rendering import embedded
 from analysis.report.record import Report, versions
 
 OPEN_ROWS = 30

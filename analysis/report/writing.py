@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pandas as pd
@@ -14,16 +15,14 @@ import pyarrow.parquet as pq
 
 from analysis.chapter import Chapter, Data, Figure
 from analysis.chapters import find_chapters, write_chapter
-from analysis.drawing.saving import library, still
 from analysis.errors import AnalysisError, one_line
 from analysis.files import write_file
 from analysis.loading import load
 from analysis.places import is_url, open_place
+from analysis.rendering import Studio
 from analysis.report import page
 from analysis.report.record import Report, kept_report, note_of, reuse_stamp
 from analysis.sweeps import find_sweep, given_folder
-
-FORMATS = ("png", "svg", "pdf")
 
 
 def write_report(
@@ -52,12 +51,10 @@ def write_report(
     stamp = reuse_stamp(folder, plugins)
     if reuse and (kept := kept_report(folder, stamp)) is not None:
         return kept
-    # Two threads draw while this one fits: vl-convert works outside Python's lock.
-    with ThreadPoolExecutor(max_workers=2) as pool:
-        script = pool.submit(library)
-        modules = find_chapters(plugins)
+    with Studio() as studio:
+        script = studio.library()
         data = Data(load(str(folder), store), _failures(folder))
-        draft = _draft(data, modules, pool)
+        draft = _draft(data, find_chapters(plugins), studio)
         try:
             report = _write(draft, data, folder, script)
             complete = data.sweep["found"] == data.sweep["wanted"] and not draft.failed
@@ -96,7 +93,7 @@ class _Draft:
         return [one for one in self.sections if isinstance(one, Chapter)]
 
 
-def _draft(data: Data, modules: Iterable[Any], pool: ThreadPoolExecutor) -> _Draft:
+def _draft(data: Data, modules: Iterable[ModuleType], studio: Studio) -> _Draft:
     """Ask every chapter for what it has to say, and begin to draw its figures."""
     draft = _Draft()
     for module in modules:
@@ -108,11 +105,11 @@ def _draft(data: Data, modules: Iterable[Any], pool: ThreadPoolExecutor) -> _Dra
             draft.failed.append(made)
             continue
         for figure in made.figures:
-            _begin(figure, draft, pool)
+            _begin(figure, draft, studio)
     return draft
 
 
-def _begin(figure: Figure, draft: _Draft, pool: ThreadPoolExecutor) -> None:
+def _begin(figure: Figure, draft: _Draft, studio: Studio) -> None:
     """Begin to draw a figure, under a name that no other has."""
     taken = {one.name for one in draft.drawn}
     name = figure.stem
@@ -120,8 +117,8 @@ def _begin(figure: Figure, draft: _Draft, pool: ThreadPoolExecutor) -> None:
         name = f"{figure.stem}-{len(taken)}"
         taken.add(name)
     try:
-        spec = figure.chart.to_dict()
-        draft.drawn.append(_Drawn(name, spec, pool.submit(still, spec, FORMATS)))
+        spec = figure.chart.to_dict(validate=False)
+        draft.drawn.append(_Drawn(name, spec, studio.still(spec)))
     except Exception as error:
         draft.failed.append(_figure_failed(name, error))
 
