@@ -38,9 +38,8 @@ class Analysis:
     def report(self, folder: Path, store: str, unchanged: bool) -> Published | None:
         """Write the report and print its findings; keep one that is up to date."""
         # Imported late: pictures and statistics are needed only once the rows are there.
-        from analysis.report.terminal import show
-
         import analysis
+        from analysis.report.terminal import show
 
         try:
             report = analysis.write_report(

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Protocol
 
 import numpy as np
-from algos.contents import large_contents
 from omegaconf import OmegaConf
 from rich.console import Console
 
+from algos.contents import large_contents
 from algos.errors import InputError
 from algos.registry import load_plugins
 from sweep.engine.batches import Executor

@@ -19,10 +19,10 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
-from algos.contents import large_contents
 from numba.core.errors import NumbaError
 
 from algos import kernel_cache
+from algos.contents import large_contents
 from algos.errors import InputError, Words, shown
 from algos.registry import load_plugins
 from algos.work import Work

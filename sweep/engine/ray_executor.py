@@ -16,9 +16,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
-from algos.contents import large_contents, provide
-
 from algos import kernel_cache
+from algos.contents import large_contents, provide
 from algos.errors import InputError, Words
 from algos.instances import Instance
 from algos.registry import load_plugins

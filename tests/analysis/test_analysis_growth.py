@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from analysis.tables import with_labels
 from matplotlib.figure import Figure
 
 import analysis
 from analysis import growth
-from analysis.tables import with_labels
 
 T = 1_000
 SIZES = [4, 8, 16, 32, 64]

@@ -15,12 +15,12 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
+from analysis.files import write_file
+from analysis.tables import estimate, number, summary, with_labels
 
 import analysis
 from analysis import figures
 from analysis.__main__ import main
-from analysis.files import write_file
-from analysis.tables import estimate, number, summary, with_labels
 
 T = 10**4
 GRID = np.geomspace(0.05, 20, 71)

@@ -9,11 +9,11 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from analysis.slopes import choose_window
 from scipy import stats
 
 import analysis
 from analysis.curves import interval
-from analysis.slopes import choose_window
 
 KL = 1.1457256
 

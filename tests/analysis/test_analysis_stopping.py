@@ -8,9 +8,8 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
-
 from analysis.stopping import clopper_pearson, headlines, overview, stopping, view
+from scipy import stats
 
 
 def frame(times, estimates, halted, *, alpha=0.1, beta=0.05, mu=0.5, epsilon=1.0) -> pd.DataFrame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import altair as alt
+
 from analysis.chapter import Chapter, Data, Figure, Overview
 
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from algos.kinds import Kind, register_kind
-from algos.recorders import RunningRecorder
 from numba import njit
 
 from algos import Algorithm, register
@@ -18,6 +16,8 @@ from algos.dispatch import implements
 from algos.environments import benchmark, block_cost
 from algos.errors import InputError
 from algos.families import Column, Family, register_family
+from algos.kinds import Kind, register_kind
+from algos.recorders import RunningRecorder
 from algos.traces import RunningTrace, record, release
 
 

@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from algos.contents import is_address
 from commands import rows, sweep
 from test_plan import planned
 
 import analysis
 from algos import InputError
+from algos.contents import is_address
 from sweep.grid.manifest import describe
 from sweep.grid.units import Pending
 from sweep.store import Store

@@ -8,13 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from analysis.report.terminal import show
 from rich.console import Console
 from test_plan import planned
 from undisturbed import unit_rows
 
 import analysis
 from algos import InputError, simulate
+from analysis.report.terminal import show
 from sweep.engine.points import Points
 from sweep.grid.manifest import families, manifest
 from sweep.grid.units import Pending

@@ -1,8 +1,13 @@
-"""Where privacy stops costing: regret against ε, fitted by a smooth hinge per series."""
+"""The knee of regret against ε: where the asymptotes of a smooth hinge, fitted per series, cross.
+
+Regret at the knee is well above its plateau: of a hinge with sharpness s it is 2^(1/s) times as
+large, and most algorithms bend softly.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -10,18 +15,17 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis import bounds
-from analysis.curves import DRAWS, SERIES_KEYS, Cell, cells, generator, resampled_means
+from analysis.curves import SERIES_KEYS, Cell, cells, generator
 from analysis.statistics import hinge, staircase
+from analysis.statistics.bootstrap import DRAWS, resampled_means
 
 Floats = NDArray[np.float64]
 
-MIN_POINTS = 8
-"""Finite ε a series needs before a hinge with four parameters is fitted to it."""
-
 COLUMNS = [
     *SERIES_KEYS, "n", "epsilon_star", "epsilon_star_low", "epsilon_star_high", "p", "p_low",
-    "p_high", "plateau", "plateau_low", "plateau_high", "s", "points", "saturated",
-    "epsilon_low", "epsilon_high", "predicted_low", "predicted_high", "predicted_pooled",
+    "p_high", "plateau", "plateau_low", "plateau_high", "s",
+    "knee_ratio", "points", "saturated", "epsilon_low", "epsilon_high", "bound_knee_low",
+    "bound_knee_high", "bound_knee_pooled",
     "minimax_threshold", "resolved", "note",
 ]  # fmt: skip
 
@@ -46,23 +50,30 @@ def transitions(df: pd.DataFrame, draws: int = DRAWS, seed: int = 0) -> pd.DataF
     Columns beside the series' own: n (fewest replicates of a point); epsilon_star, p, plateau
     with _low and _high, s (the hinge's, analysis.statistics.hinge); points (fitted, averaged);
     saturated (points left out for it); epsilon_low, epsilon_high (range of the fitted points);
-    predicted_low, predicted_high, predicted_pooled (analysis.bounds.predicted_epsilon, NaN where
-    rewards are not Bernoulli); minimax_threshold; resolved ("yes" or "not resolved: why"); note.
+    knee_ratio (fitted regret at epsilon_star over the plateau, 2^(1/s)); bound_knee_low,
+    bound_knee_high, bound_knee_pooled (the knee of the lower bound, which is another quantity:
+    analysis.bounds.lower_bound_knee, NaN where rewards are not Bernoulli); minimax_threshold; resolved ("yes" or "not resolved: why"); note.
     """
+    return transitions_of(list(cells(df)), draws, seed)
+
+
+def transitions_of(points: Iterable[Cell], draws: int = DRAWS, seed: int = 0) -> pd.DataFrame:
+    """The table of `transitions` from cells."""
     rows = [
         _row(series, draws, seed)
-        for series in series_of(df)
-        if len(finite_points(series)) >= MIN_POINTS
+        for series in series_of(points)
+        if len(finite_points(series)) >= hinge.MIN_POINTS
     ]
     return pd.DataFrame(rows, columns=COLUMNS).astype({"K": "Int64", "N": "Int64"})
 
 
-def series_of(df: pd.DataFrame) -> list[list[Cell]]:
+def series_of(points: Iterable[Cell]) -> list[list[Cell]]:
     """Return the series of algorithms that use ε, each a list of cells in order of ε."""
     groups: dict[tuple[Any, ...], list[Cell]] = {}
-    for cell in cells(df[df["uses_epsilon"].astype(bool)]):
-        key = tuple(str(cell.info[name]) for name in SERIES_KEYS)
-        groups.setdefault(key, []).append(cell)
+    for cell in points:
+        if cell.info["uses_epsilon"]:
+            key = tuple(str(cell.info[name]) for name in SERIES_KEYS)
+            groups.setdefault(key, []).append(cell)
     return [sorted(group, key=lambda cell: cell.info["epsilon"]) for group in groups.values()]
 
 
@@ -90,7 +101,7 @@ def _row(series: list[Cell], draws: int, seed: int) -> dict[str, Any]:
         "saturated": len(finite) - len(unsaturated),
         "points": len(points),
     }
-    row |= _predictions(info)
+    row |= _knee_of_bound(info)
     x = np.log([cell.info["epsilon"] for cell in points])
     per_octave = staircase.points_per_octave(x)
     averaged = per_octave > staircase.POINTS_PER_OCTAVE - 0.5 and len(points) > per_octave + 1
@@ -126,6 +137,7 @@ def _row(series: list[Cell], draws: int, seed: int) -> dict[str, Any]:
         "plateau_low": low[0],
         "plateau_high": high[0],
         "s": best.s,
+        "knee_ratio": best.knee_ratio,
         "points": len(xs),
         "epsilon_low": math.exp(xs[0]),
         "epsilon_high": math.exp(xs[-1]),
@@ -134,18 +146,18 @@ def _row(series: list[Cell], draws: int, seed: int) -> dict[str, Any]:
     return row | {"resolved": _resolved(row)}
 
 
-def _predictions(info: dict[str, Any]) -> dict[str, float]:
-    """Return the predicted ε* (bandits with Bernoulli rewards) and the minimax threshold."""
-    out = dict.fromkeys(COLUMNS[COLUMNS.index("predicted_low") : COLUMNS.index("resolved")],
-                        math.nan)  # fmt: skip
+def _knee_of_bound(info: dict[str, Any]) -> dict[str, float]:
+    """Return the knee of the lower bound (bandits, Bernoulli rewards) and the minimax threshold."""
+    names = COLUMNS[COLUMNS.index("bound_knee_low") : COLUMNS.index("resolved")]
+    out = dict.fromkeys(names, math.nan)
     means = info["means"]
     if info["family"] != "bandit" or means is None or len(means) < 2:
         return out
     out["minimax_threshold"] = bounds.minimax_threshold(len(means), info["T"])
     if info["distribution"] == "bernoulli":
-        predicted = bounds.predicted_epsilon(means)
-        out["predicted_low"], out["predicted_high"] = predicted.low, predicted.high
-        out["predicted_pooled"] = predicted.pooled
+        knee = bounds.lower_bound_knee(means)
+        out |= {"bound_knee_low": knee.low, "bound_knee_high": knee.high}
+        out["bound_knee_pooled"] = knee.pooled
     return out
 
 

@@ -11,6 +11,7 @@ regrets at the horizons of the sweep, each from runs of its own.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,17 +19,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis import bounds
-from analysis.curves import (
-    DRAWS,
-    SERIES_KEYS,
-    Cell,
-    Floats,
-    cells,
-    generator,
-    interval,
-    resampled_means,
-    small_sample,
-)
+from analysis.curves import SERIES_KEYS, Cell, Floats, cells, generator
+from analysis.statistics.bootstrap import DRAWS, interval, resampled_means, small_sample
 
 MIN_POINTS = 3
 """Rounds a fit needs."""
@@ -64,12 +56,23 @@ def slopes(
     are not Bernoulli or the family is not `bandit`); ratio = slope / lower_bound; note.
     """
     default = (df.attrs.get("sweep") or {}).get("window")
+    return slopes_of(list(cells(df)), default, window, draws, seed)
+
+
+def slopes_of(
+    points: Sequence[Cell],
+    default: tuple[float, float] | None = None,
+    window: tuple[float, float] | None = None,
+    draws: int = DRAWS,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """The table of `slopes` from cells and the sweep's own window, `default`."""
     horizons: dict[tuple[str, ...], list[Cell]] = {}
-    for cell in cells(df):
+    for cell in points:
         if not cell.info["anytime"]:
             horizons.setdefault(_but_T(cell), []).append(cell)
     rows = []
-    for cell in cells(df):
+    for cell in points:
         row, low, high = _common(cell, window, default, draws, seed)
         if cell.info["anytime"]:
             row |= _along_curve(cell, low, high, draws, seed)
