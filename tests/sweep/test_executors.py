@@ -13,6 +13,7 @@ import pytest
 from commands import family, finish, rows, start, sweep
 from test_plan import planned
 
+from algos.bandit import adap
 from sweep.engine.batches import Batches
 from sweep.engine.executors import RAY_STARTS, choose
 from sweep.engine.inline_executor import InlineExecutor
@@ -93,29 +94,18 @@ def test_a_kernel_that_raises_shows_its_traceback_inline(tmp_path, monkeypatch):
 
 
 def test_kernels_can_be_stepped_through(tmp_path):
-    """A breakpoint in a kernel: pdb stops in it, with the paper's variables in reach."""
-    script = tmp_path / "step.py"
-    script.write_text(
-        "import pdb, sys\n"
-        "from sweep.__main__ import main\n"
-        "from algos.bandit import adap\n"
-        "source = adap.adaptive_episodes.__code__\n"
-        "debugger = pdb.Pdb(stdin=open('commands'), nosigint=True, readrc=False)\n"
-        "debugger.use_rawinput = False\n"
-        "debugger.set_break(source.co_filename, source.co_firstlineno + 20)\n"
-        "sys.argv = ['sweep', '+grid=quickstart', 'grid.algorithm=[adap_ucb]', 'grid.T=[50]',\n"
-        "            'grid.replicates=1', 'grid.epsilon=[1]', 'runtime=inline', 'tracking=none']\n"
-        "debugger.set_continue()\n"
-        "debugger.reset()\n"
-        "sys.settrace(debugger.trace_dispatch)\n"
-        "main()\n"
-    )
-    (tmp_path / "commands").write_text("p ('K is', K)\nclear\ncontinue\n" + "continue\n" * 20)
+    """A breakpoint in a kernel stops there, with the paper's variables in reach."""
+    kernel = Path(adap.__file__)
+    lines = kernel.read_text(encoding="utf-8").splitlines()
+    chosen = next(number for number, line in enumerate(lines, 1) if "# line 6" in line)
     done = subprocess.run(
-        [sys.executable, "step.py"], cwd=tmp_path, capture_output=True, text=True, timeout=300,
+        [sys.executable, "-m", "pdb", "-m", "sweep", "+grid=quickstart", "tracking=none",
+         "grid.algorithm=[adap_ucb]", "grid.T=[50]", "grid.epsilon=[1]", "runtime=inline"],
+        input=f"break {kernel}:{chosen}\ncontinue\np ('in a kernel', K, t_l)\nquit\n",
+        cwd=tmp_path, capture_output=True, text=True, timeout=300,
         env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
     )  # fmt: skip
-    assert "('K is', 5)" in done.stdout, done.stdout + done.stderr
+    assert "('in a kernel', 5, 6)" in done.stdout, done.stdout + done.stderr
 
 
 def test_units_that_fail_are_tried_and_given_up():
