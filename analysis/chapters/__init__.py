@@ -54,7 +54,9 @@ def _is_part(missing: str, name: str) -> bool:
     return name == missing or name.startswith(f"{missing}.")
 
 
-def write_chapter(module: ModuleType, data: Data, taken: Iterable[str] = ()) -> Chapter | str | None:
+def write_chapter(
+    module: ModuleType, data: Data, taken: Iterable[str] = ()
+) -> Chapter | str | None:
     """The chapter of a module about a sweep, or one line on why it failed.
 
     Args:

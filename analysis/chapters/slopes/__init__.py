@@ -11,11 +11,13 @@ import pandas as pd
 from analysis.chapter import Chapter, Data, Figure
 from analysis.chapters.slopes.figures import regret_against_t, slope_against_epsilon
 from analysis.chapters.slopes.table import slopes, slopes_of
+from analysis.curves import SERIES_KEYS
 from analysis.drawing.epsilon import has_epsilon_axis
 from analysis.labels import MEANINGS, largest_horizon, places
-from analysis.curves import SERIES_KEYS
 from analysis.statistics import hinge
 from analysis.words import bracket, estimate, first_of, further, number, range_text
+
+__all__ = ["ORDER", "chapter", "regret_against_t", "slope_against_epsilon", "slopes"]
 
 ORDER = 30
 

@@ -28,9 +28,7 @@ MAX_EPSILONS = 3
 """Values of ε, from the smallest to the largest, with a figure against |μ|."""
 
 
-def draw(
-    table: pd.DataFrame, generators: Sequence[str | None]
-) -> Iterator[tuple[str, Any]]:
+def draw(table: pd.DataFrame, generators: Sequence[str | None]) -> Iterator[tuple[str, Any]]:
     """The figures of a sweep, with names.
 
     Args:
@@ -51,7 +49,9 @@ def draw(
     for _, rows in streams.groupby(["stream", "T", "seed"], sort=False, dropna=False):
         if rows.loc[rows["mu"] != 0, "mu"].abs().nunique() > 1:
             used = rows["uses_epsilon"].astype(bool)
-            for epsilon in spread(sorted(rows.loc[used, "epsilon"].unique()), MAX_EPSILONS) or [None]:
+            for epsilon in spread(sorted(rows.loc[used, "epsilon"].unique()), MAX_EPSILONS) or [
+                None
+            ]:
                 same = rows[(rows["epsilon"] == epsilon) | ~used]
                 if same["stop_time"].nunique() > 1:
                     word = "" if epsilon is None else f"epsilon-{number(epsilon)}-"
@@ -102,15 +102,27 @@ def samples_against_mu(stopping: pd.DataFrame) -> Any:
             power = np.polyfit(np.log(series["size"]), np.log(series["stop_time"]), 1)[0]
             powers.append(float(power))
             label += f": power {power:.2f}"
-        columns = (series[c].to_numpy(float) for c in ("stop_time_low", "stop_time_high", "n"))
+        names = ("stop_time_low", "stop_time_high", "n")
+        low, high, n = (series[name].to_numpy(float) for name in names)
         marked = np.full(len(series), True)
         items.append(
-            drawing.Series(name, label, series["size"].to_numpy(float),
-                           series["stop_time"].to_numpy(float), drawing.look(i), *columns,
-                           bars=True, marked=marked)
-        )  # fmt: skip
+            drawing.Series(
+                name,
+                label,
+                series["size"].to_numpy(float),
+                series["stop_time"].to_numpy(float),
+                drawing.look(i),
+                low,
+                high,
+                n,
+                bars=True,
+                marked=marked,
+            )
+        )
     sizes = rows["mu"].abs()
-    x = drawing.axis("|μ| (units of the samples)", sizes, ticks=spread(sorted(set(sizes[sizes > 0])), 9))
+    x = drawing.axis(
+        "|μ| (units of the samples)", sizes, ticks=spread(sorted(set(sizes[sizes > 0])), 9)
+    )
     y = drawing.axis("mean samples until the halt", heights(items))
     epsilon = rows["epsilon"].dropna()
     title = f"Samples{f' at ε = {number(epsilon.iloc[0])}' if len(epsilon) else ''} against |μ|"

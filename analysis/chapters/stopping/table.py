@@ -24,6 +24,7 @@ COLUMNS = [
     "halted_low", "halted_high", "estimates", "misses", "miss", "miss_low", "miss_high", "note",
 ]  # fmt: skip
 
+
 def stopping(df: pd.DataFrame, draws: int = DRAWS, seed: int = 0) -> pd.DataFrame:
     """Return one row per cell of a stopping rule; none for a sweep without any.
 

@@ -58,9 +58,7 @@ def chapter(data: Data) -> Chapter | None:
         meanings=MEANINGS | WORDS,
         headlines=first_of(headlines(fits)),
         figures=[
-            Figure(
-                f"regret_vs_epsilon-{rows['place'].iloc[0]}", regret_against_epsilon(rows, fits)
-            )
+            Figure(f"regret_vs_epsilon-{rows['place'].iloc[0]}", regret_against_epsilon(rows, fits))
             for rows in drawn[:MAX_FIGURES]
         ],
         notes=([NOTE] if len(fits) else []) + further(len(drawn) - MAX_FIGURES),
