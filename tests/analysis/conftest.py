@@ -11,7 +11,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import matplotlib.font_manager  # noqa: F401 - where it has no cache yet, it says so, once
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
