@@ -52,8 +52,9 @@ def library() -> str:
     """The JavaScript of Vega, Vega-Lite and vega-embed, for a <script> element."""
     import vl_convert
 
-    # In JavaScript these two can stand in texts and patterns only, where the escape changes nothing.
-    script = str(vl_convert.javascript_bundle(vl_version=vl_convert.get_vegalite_versions()[-1]))
+    newest = vl_convert.get_vegalite_versions()[-1]
+    script = str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", newest))
+    # In JavaScript these two stand in texts and patterns only, where an escape changes nothing.
     return script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
@@ -78,8 +79,13 @@ def without_hover(spec: dict[str, Any]) -> dict[str, Any]:
 def embedded(content: Any) -> str:
     """A value as JSON that cannot end the <script> element it stands in."""
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    escapes = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028",
-               "\u2029": "\\u2029"}  # fmt: skip
+    escapes = {
+        "<": "\\u003c",
+        ">": "\\u003e",
+        "&": "\\u0026",
+        "\u2028": "\\u2028",
+        "\u2029": "\\u2029",
+    }
     for character, escape in escapes.items():
         text = text.replace(character, escape)
     return text

@@ -29,7 +29,7 @@ def number(value: Any, digits: int = 3) -> str:
 
 
 def short(value: float) -> str:
-    """A number of at most eight characters, for narrow tables: 8.28e5 where `number` has 828,000."""
+    """A number in few characters, for narrow tables: 8.28e5 where `number` has 828,000."""
     mantissa, _, exponent = f"{value:.3g}".partition("e")
     return f"{mantissa}e{int(exponent)}" if value >= 1e4 and exponent else number(value)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 
 from analysis.chapter import Chapter, Data
@@ -28,13 +30,13 @@ def chapter(data: Data) -> Chapter | None:
         name="failures",
         title="Failures",
         table=table,
-        view=table.head(MAX_ROWS).map(_text),
+        view=table.head(MAX_ROWS).apply(lambda column: column.map(_text)),
         headlines=[f"{count}; see the table of failures"],
         notes=[note],
     )
 
 
-def _text(value: object) -> str:
+def _text(value: Any) -> str:
     """An entry as text, a long one cut."""
     if isinstance(value, list | tuple) or hasattr(value, "tolist"):
         text = ", ".join(map(str, value))

@@ -107,10 +107,17 @@ def growth(rows: pd.DataFrame) -> pd.DataFrame:
         row = {name: first[name] for name in [*SERIES, "epsilon", *FIGURE_KEYS]}
         low, high = float(first["regret_T"]), float(last["regret_T"])
         found.append(
-            row | {"n": int(group["n"].min()), "sizes": group["size"].nunique(),
-                   "size_low": first["size"], "size_high": last["size"], "regret_low": low,
-                   "regret_high": high, "factor": high / low if low > 0 else np.nan}
-        )  # fmt: skip
+            row
+            | {
+                "n": int(group["n"].min()),
+                "sizes": group["size"].nunique(),
+                "size_low": first["size"],
+                "size_high": last["size"],
+                "regret_low": low,
+                "regret_high": high,
+                "factor": high / low if low > 0 else np.nan,
+            }
+        )
     return pd.DataFrame(found)
 
 
@@ -159,8 +166,10 @@ def regret_against_size(rows: pd.DataFrame) -> Any:
     sizes = spread(sorted(rows["size"].unique()), MAX_TICKS)
     x = drawing.axis(SIZES.get(name, f"size {name}"), rows["size"], ticks=sizes)
     # The guides do not stretch the axis.
-    y = drawing.axis(f"mean regret at T = {number(T)} (units of reward)",
-                     [positive.min() / 2, positive.max() * 2] if len(positive) else [])  # fmt: skip
+    y = drawing.axis(
+        f"mean regret at T = {number(T)} (units of reward)",
+        [positive.min() / 2, positive.max() * 2] if len(positive) else [],
+    )
     note = f"Means over {replicates(rows['n'])} replicates; bars: 95 % bootstrap interval; "
     note += "dotted: how the bounds grow, from one point."
     return drawing.chart(items, x, y, _title(rows), note, list(panels))
@@ -181,9 +190,18 @@ def _line(series: pd.DataFrame, style: drawing.Look, panel: str) -> drawing.Seri
     low = np.where(low > 1e-3 * mean, low, np.where(np.isnan(low), low, 1e-3 * mean))
     label = str(series["label"].iloc[0])
     return drawing.Series(
-        label, label, known["size"].to_numpy(float), mean, style, low, high,
-        known["n"].to_numpy(float), panel, bars=True, marked=np.full(len(known), True),
-    )  # fmt: skip
+        label,
+        label,
+        known["size"].to_numpy(float),
+        mean,
+        style,
+        low,
+        high,
+        known["n"].to_numpy(float),
+        panel,
+        bars=True,
+        marked=np.full(len(known), True),
+    )
 
 
 def _guides(shown: pd.DataFrame, panel: str) -> list[drawing.Series]:
@@ -198,10 +216,16 @@ def _guides(shown: pd.DataFrame, panel: str) -> list[drawing.Series]:
     size = np.geomspace(float(least), float(shown["size"].max()), 30)
     key = (shown["family"].iloc[0], shown["size_name"].iloc[0])
     return [
-        drawing.Series(f"as {name}", f"grows as {name}", size, start * growth(size) / growth(size)[0],
-                       drawing.GUIDES[i % len(drawing.GUIDES)], panel=panel)
+        drawing.Series(
+            f"as {name}",
+            f"grows as {name}",
+            size,
+            start * growth(size) / growth(size)[0],
+            drawing.GUIDES[i % len(drawing.GUIDES)],
+            panel=panel,
+        )
         for i, (name, growth) in enumerate(GUIDES.get(key, ()))
-    ]  # fmt: skip
+    ]
 
 
 def _title(rows: pd.DataFrame) -> str:

@@ -8,7 +8,8 @@ A figure is an Altair chart, defined once for page, PNG, SVG, PDF and notebook:
 """
 
 from analysis.drawing.axes import Axis, axis
-from analysis.drawing.marks import Envelope, Knee, Series, Stripe, chart, every
+from analysis.drawing.items import Envelope, Item, Knee, Series, Stripe, every
+from analysis.drawing.layers import chart
 from analysis.drawing.saving import save
 from analysis.drawing.styles import (
     GUIDES,
@@ -20,6 +21,20 @@ from analysis.drawing.styles import (
 )
 
 __all__ = [
-    "GUIDES", "LOWER_BOUND", "LOWER_BOUND_KNEE", "Axis", "Envelope", "Knee", "Look", "Series", "Stripe",
-    "axis", "baseline_look", "chart", "every", "look", "save",
-]  # fmt: skip
+    "GUIDES",
+    "LOWER_BOUND",
+    "LOWER_BOUND_KNEE",
+    "Axis",
+    "Envelope",
+    "Item",
+    "Knee",
+    "Look",
+    "Series",
+    "Stripe",
+    "axis",
+    "baseline_look",
+    "chart",
+    "every",
+    "look",
+    "save",
+]

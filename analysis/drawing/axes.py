@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any, Literal
 
 import altair as alt
 import numpy as np
@@ -29,7 +30,7 @@ class Axis:
     @property
     def scale(self) -> alt.Scale:
         """The scale with both ends fixed, so that hiding a series moves nothing."""
-        kind = "log" if self.logarithmic else "linear"
+        kind: Literal["log", "linear"] = "log" if self.logarithmic else "linear"
         return alt.Scale(
             type=kind, domain=[self.low, self.high], nice=False, zero=False, clamp=True
         )
@@ -37,8 +38,9 @@ class Axis:
     @property
     def axis(self) -> alt.Axis:
         """Ticks and how they read."""
-        given = {} if self.ticks is None else {"values": list(self.ticks)}
-        return alt.Axis(labelExpr=self.text("datum.value"), labelOverlap="greedy", **given)
+        given: Any = alt.Undefined if self.ticks is None else list(self.ticks)
+        text = self.text("datum.value")
+        return alt.Axis(labelExpr=text, labelOverlap="greedy", values=given)
 
     def text(self, value: str) -> str:
         """The Vega expression for a place on this axis as text."""
@@ -63,8 +65,7 @@ def axis(
         title: with units.
         values: what is drawn; on a logarithmic axis those that are not positive don't count.
         logarithmic: whether a logarithmic scale is wanted.
-        ticks: where ticks stand, by default at powers of ten, and at 2 and 5 times these on a
-            short axis.
+        ticks: where ticks stand, by default at powers of ten, on a short axis also between.
         infinite: whether a place for ∞ is wanted beyond the largest value.
         margin: share of the axis left free at both ends.
     """
@@ -85,9 +86,9 @@ def axis(
 
 
 def log_ticks(low: float, high: float) -> tuple[float, ...]:
-    """Powers of ten from `low` to `high`, at most MAX_TICKS; also 2 and 5 times these if few."""
+    """Powers of ten from `low` to `high`, at most MAX_TICKS, and multiples of these if few."""
     first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
-    factors = (1, 2, 5) if high < 150 * low else (1,)
+    factors = (1, 2, 5) if high < 150 * low else (1, 3) if high < 3000 * low else (1,)
     step = max(1, math.ceil((last - first + 1) / MAX_TICKS))
     found = [f * 10.0**e for e in range(first, last + 1) for f in factors if e % step == 0]
     slack = 10 ** (0.02 * math.log10(high / low)) if high > low else 1.0

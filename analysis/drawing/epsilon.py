@@ -13,7 +13,7 @@ import pandas as pd
 
 from analysis.curves import SERIES_KEYS, series_key
 from analysis.drawing.axes import Axis, axis
-from analysis.drawing.marks import Envelope, Series, every
+from analysis.drawing.items import Envelope, Series, every
 from analysis.drawing.styles import baseline_look, look
 from analysis.words import estimate
 
@@ -80,11 +80,20 @@ def baseline_series(rows: pd.DataFrame, name: str, x: Axis) -> list[Series]:
     found = []
     for i, row in enumerate(plain.to_dict("records")):
         text = estimate(row[name], row[f"{name}_low"], row[f"{name}_high"])
-        label = f"{row['label']} (no privacy, n = {row['n']})\n{text}"
+        label = f"{row['label']} (no privacy, n\u00a0=\u00a0{row['n']})\n{text}"
         along = np.geomspace(x.low, x.high, 25)
         ends = (row[f"{name}_low"], row[f"{name}_high"])
-        found.append(Series(row["label"], label, along, np.full(25, row[name]), baseline_look(i),
-                            *ends, n=row["n"]))  # fmt: skip
+        found.append(
+            Series(
+                row["label"],
+                label,
+                along,
+                np.full(25, row[name]),
+                baseline_look(i),
+                *ends,
+                n=row["n"],
+            )
+        )
     return found
 
 

@@ -16,13 +16,19 @@ MARKERS = (
     "M-.16,-.5H.16V-.16H.5V.16H.16V.5H-.16V.16H-.5V-.16H-.16Z",  # plus
     "M-.46,-.23L-.23,-.46L0,-.23L.23,-.46L.46,-.23L.23,0L.46,.23L.23,.46L0,.23L-.23,.46"
     "L-.46,.23L-.23,0Z",  # cross
-    "M0,-.58L.17,-.19L.57,-.18L.25,.08L.35,.48L0,.25L-.35,.48L-.25,.08L-.57,-.18L-.17,-.19Z",  # star
+    "M0,-.58L.17,-.19L.57,-.18L.25,.08L.35,.48L0,.25L-.35,.48L-.25,.08L-.57,-.18"
+    "L-.17,-.19Z",  # star
 )
 """SVG paths within a circle of radius ½."""
 
 DASHES: tuple[tuple[float, ...], ...] = (
-    (1, 0), (7, 3), (8, 3, 2, 3), (6, 2, 1.5, 2, 1.5, 2), (4, 2), (1.5, 1.5)
-)  # fmt: skip
+    (1, 0),
+    (7, 3),
+    (8, 3, 2, 3),
+    (6, 2, 1.5, 2, 1.5, 2),
+    (4, 2),
+    (1.5, 1.5),
+)
 
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
 """The first is what figures are measured and saved with; the others have its widths."""

@@ -78,7 +78,7 @@ def reuse_stamp(folder: Path, plugins: Iterable[str] = ()) -> str:
 
 
 def note_of(report: Report, stamp: str | None) -> str:
-    """The note, as JSON, by which `kept_report` finds this report; without a stamp it never does."""
+    """The note, as JSON, by which `kept_report` finds this report; without a stamp it does not."""
     return json.dumps(
         {
             "stamp": stamp,
@@ -87,12 +87,16 @@ def note_of(report: Report, stamp: str | None) -> str:
             "figures": [path.name for path in report.figures],
             "tables": list(report.tables),
             "overviews": [
-                {"title": one.title, "notes": list(one.notes), "columns": list(one.table.columns),
-                 "rows": one.table.astype(str).to_numpy().tolist()}
+                {
+                    "title": one.title,
+                    "notes": list(one.notes),
+                    "columns": list(one.table.columns),
+                    "rows": one.table.astype(str).to_numpy().tolist(),
+                }
                 for one in report.overviews
             ],
         }
-    )  # fmt: skip
+    )
 
 
 def kept_report(folder: Path, stamp: str) -> Report | None:

@@ -38,7 +38,7 @@ def _show(overview: Overview, console: Console) -> None:
         list(map(str, overview.table.columns)),
         *overview.table.astype(str).to_numpy().tolist(),
     ]
-    if _width(content) > WIDTH:
+    if _width(content) > min(WIDTH, console.width):
         content = [[text.replace(" [", "\n[") for text in row] for row in content]
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for i, name in enumerate(content[0]):
@@ -46,7 +46,7 @@ def _show(overview: Overview, console: Console) -> None:
         table.add_column(Text(name), justify="right" if numeric else "left", no_wrap=True)
     for row in content[1:]:
         table.add_row(*map(Text, row))
-    console.print(table, soft_wrap=True)
+    console.print(table)
     for line in overview.notes:
         console.print(Text(line), soft_wrap=True)
     console.print()
@@ -56,7 +56,7 @@ def _width(content: list[list[str]]) -> int:
     """The width of the table with this content, a list of rows."""
     columns = zip(*content, strict=True)
     widths = (max(len(line) for text in column for line in text.split("\n")) for column in columns)
-    return sum(width + 1 for width in widths) + 2
+    return sum(width + 2 for width in widths) + 1
 
 
 def _is_number(text: str) -> bool:

@@ -9,11 +9,11 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from analysis.slopes import choose_window
 from scipy import stats
 
 import analysis
-from analysis.curves import interval
+from analysis.chapters.slopes.table import choose_window
+from analysis.statistics.bootstrap import interval
 
 KL = 1.1457256
 
@@ -137,3 +137,15 @@ def test_coverage_of_the_interval() -> None:
         low, high = interval(rng.exponential(size=20), rng)
         hits += low <= 1 <= high
     assert stats.binom.ppf(1e-4, trials, 0.90) <= hits <= stats.binom.isf(1e-4, trials, 0.97)
+
+
+def test_two_labels_of_one_cell_are_two_rows(synthetic: SimpleNamespace, tmp_path: Path) -> None:
+    """A grid may name one environment twice: both names are shown, over the same runs."""
+    plan = synthetic.Plan(np.arange(1, 4)[:, None] * np.log(synthetic.grid(10**4)), T=10**4)
+    df = frame(synthetic, tmp_path, plan)
+    both = pd.concat([df, df.assign(instance="a_second_name")], ignore_index=True)
+    both.attrs = df.attrs
+    table = analysis.slopes(both)
+    assert table["instance"].tolist() == ["azize_fig3", "a_second_name"]
+    assert table["n"].tolist() == [3, 3]
+    assert table["slope_low"].nunique() == 1

@@ -17,6 +17,8 @@ from analysis.labels import MEANINGS, largest_horizon, places
 from analysis.statistics import hinge
 from analysis.words import bracket, estimate, first_of, further, number, range_text
 
+__all__ = ["ORDER", "chapter", "regret_against_t", "slope_against_epsilon", "slopes"]
+
 ORDER = 30
 
 MAX_FIGURES = 12

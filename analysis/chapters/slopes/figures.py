@@ -41,8 +41,9 @@ def slope_against_epsilon(slopes: pd.DataFrame) -> Any:
     known = rows[rows["slope"].notna()]
     series = private_series(known, "slope", x)
     series += baseline_series(known, "slope", x) + lower_bound(rows, 1.0, "lower bound (Theorem 3)")
-    y = drawing.axis("slope of mean regret on ln t (units of reward)",
-                     heights([*series, *_envelopes(known, x)]))  # fmt: skip
+    y = drawing.axis(
+        "slope of mean regret on ln t (units of reward)", heights([*series, *_envelopes(known, x)])
+    )
     span = range_text(known["window_low"].min(), known["window_high"].max())
     note = (
         f"Means over {replicates(rows['n'])} replicates; dark bands: 95 % bootstrap interval of "
@@ -80,11 +81,16 @@ def regret_against_t(slopes: pd.DataFrame, cells: Mapping[tuple[str, str], Cell]
         for row in spread(list(group.itertuples(index=False)), CURVES_PER_PANEL)
     ]
     order = {e: i for i, e in enumerate(sorted({row.epsilon for _, row in chosen}))}
-    items: list[Any] = [
-        _curve(cells[row.cell, row.instance], f"ε = {number(row.epsilon)}", order[row.epsilon],
-               drawing.look(order[row.epsilon]), panel)
+    items: list[drawing.Item] = [
+        _curve(
+            cells[row.cell, row.instance],
+            f"ε = {number(row.epsilon)}",
+            order[row.epsilon],
+            drawing.look(order[row.epsilon]),
+            panel,
+        )
         for panel, row in sorted(chosen, key=lambda pair: pair[1].epsilon)
-    ]  # fmt: skip
+    ]
     for i, row in enumerate(list(plain.itertuples(index=False))[:MAX_BASELINES]):
         style = drawing.baseline_look(i) if shown else drawing.look(i)
         items.append(_curve(cells[row.cell, row.instance], str(row.label), i, style))
@@ -100,8 +106,10 @@ def regret_against_t(slopes: pd.DataFrame, cells: Mapping[tuple[str, str], Cell]
     y = drawing.axis("mean regret (units of reward)", heights(curves), logarithmic=wide)
     note = f"Means over {replicates(rows['n'])} replicates; bands: 95 % bootstrap interval; "
     note += "shaded: window of the slope fits."
-    for count, what in ((len(private) - len(shown), "algorithms"),
-                        (len(plain) - MAX_BASELINES, "baselines")):  # fmt: skip
+    for count, what in (
+        (len(private) - len(shown), "algorithms"),
+        (len(plain) - MAX_BASELINES, "baselines"),
+    ):
         note += f" {count} further {what} not drawn." if count > 0 else ""
     panels = [str(group["label"].iloc[0]) for group in shown]
     title = growth_title(rows)
@@ -157,5 +165,6 @@ def _curve(
     marked = drawing.every(len(t), 8, index * step // CURVES_PER_PANEL)
     name = f"{panel}, {label}" if panel else label
     n = np.full(len(t), cell.n)
-    return drawing.Series(name, label, t, curves.mean(axis=0), style, low, high, n, panel,
-                          marked=marked)  # fmt: skip
+    return drawing.Series(
+        name, label, t, curves.mean(axis=0), style, low, high, n, panel, marked=marked
+    )

@@ -210,8 +210,9 @@ def _across_horizons(
         [resampled_means(c.final, draws, generator(c.info["cell"], seed + 1)) for c in used]
     )
     slope = float(means @ weights)
-    same = all(np.ptp(cell.final) <= 1e-12 * abs(mean)
-               for cell, mean in zip(used, means, strict=True))  # fmt: skip
+    same = all(
+        np.ptp(cell.final) <= 1e-12 * abs(mean) for cell, mean in zip(used, means, strict=True)
+    )
     slope_low, slope_high = np.percentile(weights @ drawn, [2.5, 97.5])
     wider = small_sample(min(cell.n for cell in used))
     slope_low, slope_high = (slope + (end - slope) * wider for end in (slope_low, slope_high))

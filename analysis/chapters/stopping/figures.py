@@ -102,13 +102,23 @@ def samples_against_mu(stopping: pd.DataFrame) -> Any:
             power = np.polyfit(np.log(series["size"]), np.log(series["stop_time"]), 1)[0]
             powers.append(float(power))
             label += f": power {power:.2f}"
-        columns = (series[c].to_numpy(float) for c in ("stop_time_low", "stop_time_high", "n"))
+        names = ("stop_time_low", "stop_time_high", "n")
+        low, high, n = (series[name].to_numpy(float) for name in names)
         marked = np.full(len(series), True)
         items.append(
-            drawing.Series(name, label, series["size"].to_numpy(float),
-                           series["stop_time"].to_numpy(float), drawing.look(i), *columns,
-                           bars=True, marked=marked)
-        )  # fmt: skip
+            drawing.Series(
+                name,
+                label,
+                series["size"].to_numpy(float),
+                series["stop_time"].to_numpy(float),
+                drawing.look(i),
+                low,
+                high,
+                n,
+                bars=True,
+                marked=marked,
+            )
+        )
     sizes = rows["mu"].abs()
     x = drawing.axis(
         "|μ| (units of the samples)", sizes, ticks=spread(sorted(set(sizes[sizes > 0])), 9)

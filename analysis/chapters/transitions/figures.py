@@ -38,10 +38,17 @@ def regret_against_epsilon(slopes: pd.DataFrame, transitions: pd.DataFrame) -> A
     series = private_series(rows, "regret_T", x, legend)
     drawn = {one.label: one.look for one in series}
     knees = [
-        drawing.Knee(labels[key], text, fits[key].epsilon_star, fits[key].epsilon_star_low,
-                     fits[key].epsilon_star_high, fits[key].plateau, drawn[text].marker)
+        drawing.Knee(
+            labels[key],
+            text,
+            fits[key].epsilon_star,
+            fits[key].epsilon_star_low,
+            fits[key].epsilon_star_high,
+            fits[key].plateau,
+            drawn[text].marker,
+        )
         for key, text in legend.items()
-    ]  # fmt: skip
+    ]
     T = int(rows["T"].iloc[0])
     lines = baseline_series(rows, "regret_T", x)
     lines += lower_bound(rows, math.log(T), "lower bound · ln T (Theorem 3)")
@@ -51,14 +58,14 @@ def regret_against_epsilon(slopes: pd.DataFrame, transitions: pd.DataFrame) -> A
     if knees:
         note += " Hollow markers: the knee ε* with its 95 % interval, where the fitted asymptotes"
         note += " cross, drawn at the height of the plateau; the curve is still above it there."
-    items = [*_knee_of_bound(list(fits.values())), *series, *lines, *knees]
+    items: list[drawing.Item] = [*_knee_of_bound(list(fits.values())), *series, *lines, *knees]
     title = _title(rows, list(fits.values()), labels)
     return drawing.chart(items, x, y, title, note)
 
 
 def ratio_text(ratio: float) -> str:
     """The fitted regret at a knee against its plateau, in words."""
-    return f"{'still ' if ratio >= 1.1 else ''}{ratio:.2f} times its plateau"
+    return f"{'still ' if ratio >= 1.1 else ''}{ratio:.2f} times its fitted plateau"
 
 
 def _fits_of(transitions: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
@@ -110,6 +117,6 @@ def _title(rows: pd.DataFrame, fits: list[Any], labels: dict[tuple[str, ...], st
     text = (
         f"{place}: knees from ε = {number(low.epsilon_star)} ({first}) to"
         f" {number(high.epsilon_star)} ({last}), where regret is {least:.2f} to {most:.2f} times"
-        " its plateau"
+        " its fitted plateau"
     )
     return text + (f"; {len(found)} of {len(fits)} resolved" if len(found) < len(fits) else "")

@@ -52,7 +52,8 @@ def transitions(df: pd.DataFrame, draws: int = DRAWS, seed: int = 0) -> pd.DataF
     saturated (points left out for it); epsilon_low, epsilon_high (range of the fitted points);
     knee_ratio (fitted regret at epsilon_star over the plateau, 2^(1/s)); bound_knee_low,
     bound_knee_high, bound_knee_pooled (the knee of the lower bound, which is another quantity:
-    analysis.bounds.lower_bound_knee, NaN where rewards are not Bernoulli); minimax_threshold; resolved ("yes" or "not resolved: why"); note.
+    analysis.bounds.lower_bound_knee, NaN where rewards are not Bernoulli); minimax_threshold;
+    resolved ("yes" or "not resolved: why"); note.
     """
     return transitions_of(list(cells(df)), draws, seed)
 
@@ -121,8 +122,9 @@ def _row(series: list[Cell], draws: int, seed: int) -> dict[str, Any]:
         notes.append(f"steps of a factor {math.exp(step):.2g}: their phase is in the interval")
     if min(cell.n for cell in points) < 2:
         notes.append("one replicate: its spread is not in the interval")
-    samples = _bootstrap(points, x, weights, per_octave if averaged else None, best,
-                         step, draws, seed)  # fmt: skip
+    samples = _bootstrap(
+        points, x, weights, per_octave if averaged else None, best, step, draws, seed
+    )
     with np.errstate(over="ignore"):
         low, high = np.percentile(samples, [2.5, 97.5], axis=0)
         low, high = np.exp(np.minimum(low, best[:3])), np.exp(np.maximum(high, best[:3]))
