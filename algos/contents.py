@@ -47,18 +47,23 @@ def define(content: Content) -> str:
     reading them.
     """
     text = tempfile.SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115
-    hashed = hashlib.sha256()
+    hashed, written = hashlib.sha256(), True
     for piece in pieces(content):
         data = piece.encode()
         hashed.update(data)
-        text.write(data)
-    if text.tell() <= LIMIT:
+        try:
+            written = written and text.write(data) > 0
+        except OSError:  # a full disk: streams write the numbers anew
+            written = False
+    if written and text.tell() <= LIMIT:
         text.seek(0)
         return text.read().decode()
     address = ADDRESS + hashed.hexdigest()
     with _lock:
         if address not in _contents:
-            _contents[address], _texts[address] = content, text
+            _contents[address] = content
+            if written:
+                _texts[address] = text
     return address
 
 
