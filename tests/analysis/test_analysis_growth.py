@@ -99,9 +99,7 @@ def test_the_figure_says_how_regret_grows(synthetic: SimpleNamespace, tmp_path: 
         assert line[0][1] == pytest.approx(10 * math.log(4) * 2, rel=1e-4)
     marks = sorted((r for r in first if r["series"] == "b"), key=lambda r: r["x"])
     assert [r["x"] for r in marks] == SIZES and all(r["bar"] for r in marks)
-    assert [r["y"] for r in marks] == pytest.approx(
-        [10 * K * math.log(K) for K in SIZES], rel=1e-4
-    )
+    assert [r["y"] for r in marks] == pytest.approx([10 * K * math.log(K) for K in SIZES], rel=1e-4)
     table = chapter.table.set_index(["label", "epsilon"])
     assert table.loc[("b", 0.1), "factor"] == pytest.approx(48)
     assert "48-fold" in chapter.view["grows"].tolist()
