@@ -1,32 +1,97 @@
-"""Seams that compile away: functions whose implementation Numba picks by a NamedTuple's type.
+"""Seams that compile away, and the decorator of shipped kernels.
 
-@implements(pull)
-def _pull_coin(env, rng, arm, t, n, step=1):
-    if not is_a(env, FairCoin):
-        return None                                  # some other implementation's business
-    def coin(env, rng, arm, t, n, step=1):           # compiled
+A seam is a function whose implementation is chosen by the type of its first argument, a
+NamedTuple: an environment, a trace, an index rule. Numba chooses when it compiles the caller, so
+the seam costs nothing; plain Python (NUMBA_DISABLE_JIT=1) chooses at every call, so that a kernel
+can be stepped through.
+
+    @seam
+    def pull(env, rng, arm, t, n, step=1):
+        "Sum of the rewards of `arm` in the `n` rounds t, t + step, …"
+
+    @implements(pull, FairCoin)
+    def pull_coin(env, rng, arm, t, n, step=1):
         return float(rng.binomial(n, 0.5))
-    return coin
+
+A plugin adds implementations of its own in the same way.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar, cast
 
-from numba import types
+from numba import njit, types
+from numba.core.errors import TypingError
 from numba.extending import overload
 
+from algos import kernel_cache
 
-def implements(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorator: one more implementation of `function`, for the types it doesn't return None on.
+F = TypeVar("F", bound=Callable[..., Any])
 
-    Numba's own check compares annotations as well as names, so it is off.
+_SEAMS: dict[Callable[..., Any], dict[type | None, Callable[..., Any]]] = {}
+
+
+def seam(function: F) -> F:
+    """A seam with this signature; the body is not used.
+
+    A call raises TypeError (inside a compiled kernel Numba's TypingError) where nothing
+    implements the seam for the type of its first argument.
     """
-    return overload(function, strict=False)
+
+    @wraps(function)
+    def call(*arguments: Any) -> Any:
+        return _implementation(call, type(arguments[0]), TypeError)(*arguments)
+
+    def resolve(*arguments: Any) -> Callable[..., Any]:
+        first = arguments[0]
+        named = isinstance(first, types.BaseNamedTuple)
+        return _implementation(call, first.instance_class if named else type(first), TypingError)
+
+    _SEAMS[call] = {}
+    # Numba's own check compares names and annotations with those of `resolve`.
+    overload(call, strict=False)(resolve)
+    return cast(F, call)
 
 
-def is_a(numba_type: Any, *classes: type) -> bool:
-    """Whether a Numba type is one of these NamedTuple classes."""
-    named = isinstance(numba_type, types.BaseNamedTuple)
-    return named and numba_type.instance_class in classes
+def implements(function: Callable[..., Any], *classes: type) -> Callable[[F], F]:
+    """Decorator of an implementation of the seam `function` for these classes of NamedTuples.
+
+    The implementation is a plain function at module level with the seam's signature; it may call
+    seams and compiled functions. Without `classes` it serves every type that has none of its own.
+    """
+
+    def register(implementation: F) -> F:
+        for one in classes or (None,):
+            _SEAMS[function][one] = implementation
+        return implementation
+
+    return register
+
+
+def _implementation(
+    function: Callable[..., Any], first: type, error: type[Exception]
+) -> Callable[..., Any]:
+    """What serves `function` for a first argument of the class `first`."""
+    found = _SEAMS[function].get(first, _SEAMS[function].get(None))
+    if found is None:
+        known = ", ".join(sorted(one.__name__ for one in _SEAMS[function] if one is not None))
+        line = f"{function.__name__} is not implemented for {first.__name__}, only for {known}"
+        raise error(line)
+    return found
+
+
+def compiled(function: F) -> F:
+    """`njit(cache=True)` for the kernels of this package and for the functions they call.
+
+    They are kept in the folder of today's sources (`algos.kernel_cache`), also where they are
+    first imported while a plugin is loaded. A plugin's own functions go to the plugin's folder,
+    whether they use this decorator or a plain `njit(cache=True)`.
+    """
+    if function.__module__.partition(".")[0] != kernel_cache.PACKAGE:
+        return cast(F, njit(cache=True)(function))
+    dispatcher: Any = njit(function)
+    if dispatcher is not function:  # it is, with NUMBA_DISABLE_JIT=1
+        dispatcher._cache = kernel_cache.KernelCache(function)
+    return cast(F, dispatcher)

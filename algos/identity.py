@@ -13,33 +13,17 @@ import json
 import math
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from algos.registry import Algorithm, Value
+from algos.canonical import DIGITS, canonical, digest
+from algos.contents import is_address, text_of
 
-DIGITS = 32  # of each identity: 128 bits in hexadecimal
+if TYPE_CHECKING:
+    from algos.registry import Algorithm, Value
 
-
-def canonical(value: Any) -> str:
-    """`value` as JSON in one way only: sorted keys, shortest floats, infinity as "inf"."""
-
-    def plain(item: Any) -> Any:
-        if isinstance(item, float) and math.isinf(item):
-            return "inf"
-        if isinstance(item, Mapping):
-            return {key: plain(entry) for key, entry in item.items()}
-        if isinstance(item, list | tuple):
-            return [plain(entry) for entry in item]
-        return item
-
-    return json.dumps(plain(value), sort_keys=True, separators=(",", ":"), allow_nan=False)
-
-
-def digest(text: str) -> str:
-    """The first `DIGITS` hexadecimal digits of the SHA-256 of `text`."""
-    return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
+__all__ = ["canonical", "cell_id", "digest", "generator", "parameters_text", "stream_id"]
 
 
 def parameters_text(parameters: Mapping[str, Value]) -> str:
@@ -59,17 +43,31 @@ def stream_id(
     epsilon: float | None,
     T: int,
 ) -> str:
-    """Name of the source of replicates; `definition` is the canonical resolved instance."""
+    """Name of the source of replicates.
+
+    It hashes the canonical JSON of the instance, whether `definition` is that or its address.
+    """
     budget = "null"
     if algorithm.uses_epsilon and epsilon is not None:
         budget = '"inf"' if math.isinf(epsilon) else repr(float(epsilon))  # as `canonical` does
     horizon = "null" if algorithm.anytime else T
     # Not through `canonical`: plans name millions of streams.
-    return digest(
-        f'{{"algorithm":{json.dumps(algorithm.name)},"epsilon":{budget},"horizon":{horizon},'
-        f'"instance":{definition},"parameters":{parameters_text(parameters)},'
-        f'"version":{algorithm.version}}}'
-    )
+    before = f'{{"algorithm":{json.dumps(algorithm.name)},"epsilon":{budget},"horizon":{horizon},'
+    before += '"instance":'
+    after = f',"parameters":{parameters_text(parameters)},"version":{algorithm.version}}}'
+    if is_address(definition):
+        return _large_stream(before, definition, after)
+    return digest(f"{before}{definition}{after}")
+
+
+@lru_cache(maxsize=65_536)
+def _large_stream(before: str, address: str, after: str) -> str:
+    """The digest of a text with the content of `address` in its middle."""
+    hashed = hashlib.sha256(before.encode())
+    for piece in text_of(address):
+        hashed.update(piece)
+    hashed.update(after.encode())
+    return hashed.hexdigest()[:DIGITS]
 
 
 def cell_id(stream: str, seed: int, T: int) -> str:
@@ -77,9 +75,13 @@ def cell_id(stream: str, seed: int, T: int) -> str:
     return digest(f"{stream}/{seed}/{T}")
 
 
-def generator(seed: int, stream: str, replicate: int) -> np.random.Generator:
-    """The replicate's own generator: PCG64 seeded by (seed, the stream's words, replicate)."""
-    sequence = np.random.SeedSequence(entropy=seed, spawn_key=(*_words(stream), replicate))
+def generator(seed: int, stream: str, replicate: int, *branch: int) -> np.random.Generator:
+    """The replicate's own generator: PCG64 seeded by (seed, the stream's words, replicate).
+
+    With `branch`, another one of the same replicate, independent of it.
+    """
+    key = (*_words(stream), replicate, *branch)
+    sequence = np.random.SeedSequence(entropy=seed, spawn_key=key)
     return np.random.Generator(np.random.PCG64(sequence))
 
 

@@ -2,7 +2,8 @@
 
 Numba's own cache knows only the file in which a kernel is defined, so an edit of a function
 that the kernel calls would leave a stale kernel behind. The directory is therefore named after
-all the sources that can end up in a kernel, the Numba version and the CPU.
+all the sources that can end up in a kernel, the Numba version and the CPU: those of `algos`, and
+those of a plugin for the plugin's kernels and for what shipped kernels become on its types.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import hashlib
 import importlib.util
 import os
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -21,6 +22,10 @@ import llvmlite.binding as llvm
 import numba
 import numpy as np
 import platformdirs
+from numba import types
+from numba.core.caching import FunctionCache, NullCache
+
+PACKAGE = __name__.partition(".")[0]
 
 
 def _digest(files: list[Path]) -> str:
@@ -94,6 +99,56 @@ def for_plugin(module: str) -> Iterator[None]:
     """
     with active(directory(_digest(_plugin_sources(module)))):
         yield
+
+
+class KernelCache(FunctionCache):
+    """The cache of one shipped function, in today's folder of `algos`.
+
+    What it is compiled to for environments or traces of a plugin holds the plugin's code, so that
+    is kept in a folder named after the plugin's sources too, or nowhere where a class has no
+    source file. In a process without the plugin the shipped folder can still be read.
+
+    This relies on how Numba's dispatchers use their cache: `load_overload` and `save_overload`
+    with the types of the arguments (tests/algos/test_kernel_cache.py notices when that changes).
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        with active(directory()):
+            super().__init__(function)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """The compiled form for these types, None if there is none yet."""
+        modules = set(_foreign(sig))
+        if modules:
+            return self._elsewhere(modules).load_overload(sig, target_context)
+        return super().load_overload(sig, target_context)
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep the compiled form for these types."""
+        modules = set(_foreign(sig))
+        if modules:
+            self._elsewhere(modules).save_overload(sig, data)
+        else:
+            super().save_overload(sig, data)
+
+    def _elsewhere(self, modules: set[str]) -> FunctionCache | NullCache:
+        try:
+            sources = [source for module in sorted(modules) for source in _plugin_sources(module)]
+        except (ImportError, ValueError):  # typed into a session
+            return NullCache()
+        with active(directory(_digest(sources))):
+            return FunctionCache(self._py_func)
+
+
+def _foreign(arguments: Iterable[Any]) -> Iterator[str]:
+    """The modules outside this package whose named tuples are among the arguments' types."""
+    for one in arguments:
+        named = getattr(one, "instance_class", None)
+        if named is not None and named.__module__.partition(".")[0] != PACKAGE:
+            yield named.__module__
+        if isinstance(one, types.BaseTuple):
+            parts: Any = one
+            yield from _foreign(parts)
 
 
 def _plugin_sources(module: str) -> list[Path]:

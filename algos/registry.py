@@ -1,8 +1,8 @@
 """The only list of algorithms: config check, planner, tables, tests and benchmarks read it.
 
 An algorithm registers itself when its module is imported. Modules in the family packages of
-`algos` are found by themselves; a user's own module is named in the configuration
-(`plugins: [my_package.my_module]`) or passed to `load_plugins`.
+`algos` are found by themselves (`algos.shipped`); a user's own module is named in the
+configuration (`plugins: [my_package.my_module]`) or passed to `load_plugins`.
 """
 
 from __future__ import annotations
@@ -13,15 +13,18 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from algos import kernel_cache
+from algos import kernel_cache, shipped
 from algos.checks import is_number
 from algos.errors import InputError, unknown_name
+from algos.shipped import Registry, origin
 
 SMALLEST_EPSILON = 1e-100  # below, 1/ε and what is added to it leave float64
 GUARANTEES = ("none", "ε-DP", "ε-LDP", "(ε, δ)-DP")
 
 # A parameter's value: a number, a word of its `choices`, or None where it follows from T.
 Value = float | int | str | None
+Sizes = Mapping[str, int]  # of an instance, such as {"K": 5}
+Cost = Callable[[float, Sizes, float | None], float]
 
 
 @dataclass(frozen=True)
@@ -82,13 +85,39 @@ class Parameter:
         return number + 0.0
 
 
+def positive(name: str, default: float, meaning: str) -> Parameter:
+    """A parameter in (0, ∞)."""
+    return Parameter(name, default, meaning, low=0.0, low_open=True)
+
+
+def probability(
+    name: str,
+    default: float | None,
+    meaning: str,
+    derive: Callable[[int], float] | None = None,
+    derived: str = "",
+) -> Parameter:
+    """A parameter in (0, 1)."""
+    return Parameter(
+        name,
+        default,
+        meaning,
+        low=0.0,
+        high=1.0,
+        low_open=True,
+        high_open=True,
+        derive=derive,
+        derived=derived,
+    )
+
+
 @dataclass(frozen=True)
 class Algorithm:
     """A named kernel with what the rest of the project must know of it.
 
     `kernel(env, rng, trace, T[, epsilon], *parameters)` is a module-level Numba function that
     plays rounds 1 … T; ε is passed only if `uses_epsilon`, the parameters in their order.
-    `cost(T, K, epsilon)` is the expected work in elementary steps (about a nanosecond each)
+    `cost(T, sizes, epsilon)` is the expected work in elementary steps (about a nanosecond each)
     beside the environment's draws. `noiseless` names the algorithm it equals at ε = inf.
     `doubling` says that its regret moves in steps as T doubles its logarithm. Whoever changes
     what a kernel returns bumps `version`.
@@ -99,7 +128,7 @@ class Algorithm:
     kernel: Callable[..., None]
     source: str
     summary: str
-    cost: Callable[[float, int, float | None], float]
+    cost: Cost
     version: int
     regret: str = ""
     guarantee: str = "none"
@@ -127,6 +156,12 @@ class Algorithm:
                 raise unknown_name(f"{self.name} parameter", name, known)
         return {p.name: p.check(given.get(p.name, p.default)) for p in self.parameters}
 
+    @property
+    def epsilon_range(self) -> str:
+        """The allowed ε in words."""
+        top = f"≤ {self.epsilon_high:g}" if math.isfinite(self.epsilon_high) else "or inf"
+        return f"a number > 0, {top}" if self.uses_epsilon else "unused"
+
     def check_epsilon(self, epsilon: object) -> float | None:
         """ε as this algorithm takes it; None if it takes none.
 
@@ -135,8 +170,7 @@ class Algorithm:
         """
         if not self.uses_epsilon:
             return None
-        top = f"≤ {self.epsilon_high:g}" if math.isfinite(self.epsilon_high) else "or inf"
-        allowed = f"a number > 0, {top} (for {self.name})"
+        allowed = f"{self.epsilon_range} (for {self.name})"
         if not is_number(epsilon) or not 0.0 < epsilon <= self.epsilon_high:
             raise InputError("epsilon", epsilon, allowed)
         if epsilon < SMALLEST_EPSILON:
@@ -160,7 +194,7 @@ class Algorithm:
         return tuple(values)
 
 
-_ALGORITHMS: dict[str, Algorithm] = {}
+ALGORITHMS: Registry[Algorithm] = Registry("algorithm", lambda entry: origin(entry.kernel))
 
 
 def register(algorithm: Algorithm) -> Algorithm:
@@ -169,18 +203,9 @@ def register(algorithm: Algorithm) -> Algorithm:
     Raises:
         ValueError: the name is taken by another kernel, or the guarantee is none of GUARANTEES.
     """
-    known = _ALGORITHMS.get(algorithm.name)
-    if known is not None and _origin(known) != _origin(algorithm):
-        raise ValueError(f"algorithm {algorithm.name!r} is already registered")
     if algorithm.guarantee not in GUARANTEES:
         raise ValueError(f"guarantee {algorithm.guarantee!r} is none of {GUARANTEES}")
-    _ALGORITHMS[algorithm.name] = algorithm
-    return algorithm
-
-
-def _origin(algorithm: Algorithm) -> tuple[str, str]:
-    """Where a kernel is defined; a module that is loaded again registers the same again."""
-    return algorithm.kernel.__module__, algorithm.kernel.__qualname__
+    return ALGORITHMS.add(algorithm.name, algorithm)
 
 
 def algorithm(name: object) -> Algorithm:
@@ -189,22 +214,23 @@ def algorithm(name: object) -> Algorithm:
     Raises:
         InputError: there is none.
     """
-    if not isinstance(name, str) or name not in _ALGORITHMS:
-        raise unknown_name("algorithm", name, _ALGORITHMS)
-    return _ALGORITHMS[name]
+    if not isinstance(name, str) or name not in ALGORITHMS:
+        raise unknown_name("algorithm", name, ALGORITHMS)
+    return ALGORITHMS[name]
 
 
 def algorithms() -> tuple[Algorithm, ...]:
     """All registered algorithms, by name."""
-    return tuple(_ALGORITHMS[name] for name in sorted(_ALGORITHMS))
+    return tuple(ALGORITHMS.values())
 
 
 def load_plugins(modules: Iterable[str]) -> None:
-    """Import users' modules that register algorithms of their own.
+    """Import users' modules that register algorithms, families or kinds of their own.
 
     Raises:
         InputError: a module can't be found or fails while it is imported.
     """
+    shipped.load()
     for name in modules:
         try:
             with kernel_cache.for_plugin(name):

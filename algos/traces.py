@@ -2,14 +2,15 @@
 
 A kernel calls, with rounds 1-based and blocks never longer than what is left of T,
 
-- `record(trace, env, t, arm, n)` after it decided to play `arm` in rounds t … t + n - 1;
-- `record_cycle(trace, env, t, arms, n)` when it plays `arms` in turn over those n rounds
-  (arms[0] in round t, arms[1] in t + 1, …; the last pass may be cut);
-- `release(trace, t, arm, value)` for every number that leaves a private mechanism, at the
-  round after which it is known.
+- `record(trace, env, t, action, n)` after it decided to play `action` in rounds t … t + n - 1;
+- `record_cycle(trace, env, t, actions, n)` when it plays `actions` in turn over those n rounds
+  (actions[0] in round t, actions[1] in t + 1, …; the last pass may be cut);
+- `release(trace, t, source, value)` for every number that leaves a user or a private mechanism,
+  at the round after which it is known; `source` says whose it is: an arm, an action, a user.
 
-Numba picks the implementation by the trace's type, so a trace that ignores a call costs
-nothing. `RegretTrace` fills checkpoints inside a block without splitting the block's draw.
+These are seams (`algos.dispatch`): a trace that ignores a call costs nothing. The two regret
+traces fill checkpoints inside a block without splitting the block's draw. A family with columns
+of its own puts one of them into a NamedTuple of its own and implements `record` for that.
 """
 
 from __future__ import annotations
@@ -17,152 +18,193 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba import types
+from numba.extending import overload
 
-from algos.dispatch import implements, is_a
-from algos.environments import block_regret
+from algos.dispatch import implements, seam
+from algos.environments import benchmark, block_cost, block_regret
+
+MOST_MESSAGES = 10**8
 
 
-class RegretTrace(NamedTuple):
-    """Cumulative pseudo-regret at checkpoints, and the pulls of every arm at horizons."""
+class TooManyMessages(Exception):
+    """A kernel released more than MOST_MESSAGES values."""
+
+
+class GapTrace(NamedTuple):
+    """Regret at checkpoints from how often each action was played, and the counts at horizons."""
 
     checkpoints: np.ndarray  # int64 (C,), ascending
     horizons: np.ndarray  # int64 (H,), ascending, each one of the checkpoints
     regret: np.ndarray  # out: float64 (C,)
-    pulls_at: np.ndarray  # out: int64 (H, K)
-    pulls: np.ndarray  # scratch: int64 (K,), zero at the start
+    counts_at: np.ndarray  # out: int64 (H, A)
+    counts: np.ndarray  # scratch: int64 (A,), zero at the start
     cursor: np.ndarray  # scratch: int64 (2,), next checkpoint and next horizon, zero at the start
 
 
-class ActionTrace(NamedTuple):
-    """Every action, and every released message: for tests, audits and small T."""
+class RunningTrace(NamedTuple):
+    """Regret at checkpoints as what was paid so far less what the comparator has paid."""
 
-    actions: np.ndarray  # out: int64 (T,)
-    message_round: np.ndarray  # out: int64 (M,)
-    message_arm: np.ndarray  # out: int64 (M,)
-    message_value: np.ndarray  # out: float64 (M,)
+    checkpoints: np.ndarray  # int64 (C,), ascending
+    regret: np.ndarray  # out: float64 (C,)
+    cost: np.ndarray  # scratch: float64 (1,), zero at the start
+    cursor: np.ndarray  # scratch: int64 (1,), next checkpoint, zero at the start
+
+
+class MessageTrace(NamedTuple):
+    """Every released value: for audits and tests."""
+
+    round: np.ndarray  # out: int64 (M,)
+    source: np.ndarray  # out: int64 (M,)
+    value: np.ndarray  # out: float64 (M,)
     seen: np.ndarray  # out: int64 (1,), messages so far; those past M are counted, not kept
 
 
-def record(trace: Any, env: Any, t: int, arm: int, n: int) -> None:
-    """Report that `arm` is played in rounds t … t + n - 1 (compiled code only)."""
-    raise TypeError("record is resolved by Numba inside a compiled kernel")
+class ActionTrace(NamedTuple):
+    """Every action, and every released value: for tests, audits and small T."""
+
+    actions: np.ndarray  # out: int64 (T, …), the further axes those of one action
+    messages: MessageTrace
 
 
-def record_cycle(trace: Any, env: Any, t: int, arms: np.ndarray, n: int) -> None:
-    """Report that `arms` are played in turn in rounds t … t + n - 1 (compiled code only)."""
-    raise TypeError("record_cycle is resolved by Numba inside a compiled kernel")
+@seam
+def record(trace: Any, env: Any, t: int, action: Any, n: int) -> None:
+    """Report that `action` is played in rounds t … t + n - 1."""
 
 
-def release(trace: Any, t: int, arm: int, value: float) -> None:
-    """Report a number that leaves a private mechanism after round t (compiled code only)."""
-    raise TypeError("release is resolved by Numba inside a compiled kernel")
+@seam
+def record_cycle(trace: Any, env: Any, t: int, actions: np.ndarray, n: int) -> None:
+    """Report that `actions` are played in turn in rounds t … t + n - 1."""
 
 
-@implements(record)
-def _record_regret(trace: Any, env: Any, t: Any, arm: Any, n: Any) -> Any:
-    if not is_a(trace, RegretTrace):
-        return None
-
-    def regret(trace: Any, env: Any, t: Any, arm: Any, n: Any) -> None:
-        end = t + n - 1
-        before = trace.pulls[arm]
-        while trace.cursor[0] < trace.checkpoints.size:
-            at = trace.checkpoints[trace.cursor[0]]
-            if at > end:
-                break
-            trace.pulls[arm] = before + at - t + 1
-            _fill(trace, env, at)
-        trace.pulls[arm] = before + n
-
-    return regret
+@seam
+def release(trace: Any, t: int, source: int, value: float) -> None:
+    """Report a number that leaves a user or a private mechanism after round t."""
 
 
 @implements(record_cycle)
-def _record_cycle_regret(trace: Any, env: Any, t: Any, arms: Any, n: Any) -> Any:
-    if not is_a(trace, RegretTrace):
-        return None
-
-    def regret(trace: Any, env: Any, t: Any, arms: Any, n: Any) -> None:
-        end, m = t + n - 1, arms.size
-        before = trace.pulls.copy()
-        done = False
-        while not done:
-            at = end
-            if trace.cursor[0] < trace.checkpoints.size:
-                at = min(end, trace.checkpoints[trace.cursor[0]])
-            passes, rest = divmod(at - t + 1, m)
-            for i in range(m):
-                trace.pulls[arms[i]] = before[arms[i]] + passes + (1 if i < rest else 0)
-            done = at == end
-            # the block's last round may itself be a checkpoint
-            if trace.cursor[0] < trace.checkpoints.size:
-                if trace.checkpoints[trace.cursor[0]] == at:
-                    _fill(trace, env, at)
-
-    return regret
+def record_one_by_one(trace: Any, env: Any, t: int, actions: np.ndarray, n: int) -> None:
+    """For any trace that records actions: round by round."""
+    for i in range(n):
+        record(trace, env, t + i, actions[i % len(actions)], 1)
 
 
-def _fill(trace: Any, env: Any, at: int) -> None:
-    raise TypeError("_fill is resolved by Numba inside a compiled kernel")
+@implements(release)
+def release_nothing(trace: Any, t: int, source: int, value: float) -> None:
+    """For traces that keep no messages."""
 
 
-@implements(_fill)
-def _fill_impl(trace: Any, env: Any, at: Any) -> Any:
-    def fill(trace: Any, env: Any, at: Any) -> None:
-        # Summed from the counts, arm by arm: the same number however the rounds came in blocks.
-        total = 0.0
-        for j in range(trace.pulls.size):
-            total += block_regret(env, j, trace.pulls[j])
-        trace.regret[trace.cursor[0]] = total
+@implements(record, GapTrace)
+def record_counts(trace: GapTrace, env: Any, t: int, action: int, n: int) -> None:
+    """Count `n` plays of `action`; fill the checkpoints among them."""
+    end = t + n - 1
+    before = trace.counts[action]
+    while trace.cursor[0] < trace.checkpoints.size:
+        at = trace.checkpoints[trace.cursor[0]]
+        if at > end:
+            break
+        trace.counts[action] = before + at - t + 1
+        fill_from_counts(trace, env, at)
+    trace.counts[action] = before + n
+
+
+@implements(record_cycle, GapTrace)
+def record_cycle_counts(trace: GapTrace, env: Any, t: int, actions: np.ndarray, n: int) -> None:
+    """Count the plays of a cycle; fill the checkpoints among them."""
+    end, m = t + n - 1, actions.size
+    before = trace.counts.copy()
+    done = False
+    while not done:
+        at = end
+        if trace.cursor[0] < trace.checkpoints.size:
+            at = min(end, trace.checkpoints[trace.cursor[0]])
+        passes, rest = divmod(at - t + 1, m)
+        for i in range(m):
+            trace.counts[actions[i]] = before[actions[i]] + passes + (1 if i < rest else 0)
+        done = at == end
+        # the block's last round may itself be a checkpoint
+        if trace.cursor[0] < trace.checkpoints.size:
+            if trace.checkpoints[trace.cursor[0]] == at:
+                fill_from_counts(trace, env, at)
+
+
+@seam
+def fill_from_counts(trace: Any, env: Any, at: int) -> None:
+    """Fill the next checkpoint, round `at`, from the counts up to it."""
+
+
+@implements(fill_from_counts, GapTrace)
+def fill_gap_trace(trace: GapTrace, env: Any, at: int) -> None:
+    """Sum from the counts, action by action: the same number however the rounds came in blocks."""
+    total = 0.0
+    for j in range(trace.counts.size):
+        total += block_regret(env, j, trace.counts[j])
+    trace.regret[trace.cursor[0]] = total
+    trace.cursor[0] += 1
+    if trace.cursor[1] < trace.horizons.size and trace.horizons[trace.cursor[1]] == at:
+        trace.counts_at[trace.cursor[1], :] = trace.counts
+        trace.cursor[1] += 1
+
+
+@implements(record, RunningTrace)
+def record_cost(trace: RunningTrace, env: Any, t: int, action: Any, n: int) -> None:
+    """Add what the block costs; fill the checkpoints inside it."""
+    while trace.cursor[0] < trace.checkpoints.size:
+        at = trace.checkpoints[trace.cursor[0]]
+        if at > t + n - 1:
+            break
+        paid = trace.cost[0] + block_cost(env, action, t, at - t + 1)
+        trace.regret[trace.cursor[0]] = paid - benchmark(env, at)
         trace.cursor[0] += 1
-        if trace.cursor[1] < trace.horizons.size and trace.horizons[trace.cursor[1]] == at:
-            trace.pulls_at[trace.cursor[1], :] = trace.pulls
-            trace.cursor[1] += 1
-
-    return fill
+    trace.cost[0] += block_cost(env, action, t, n)
 
 
-@implements(release)
-def _release_regret(trace: Any, t: Any, arm: Any, value: Any) -> Any:
-    if not is_a(trace, RegretTrace):
-        return None
-    return lambda trace, t, arm, value: None
+@implements(record, MessageTrace)
+def record_nothing(trace: MessageTrace, env: Any, t: int, action: Any, n: int) -> None:
+    """Actions are not kept."""
 
 
-@implements(record)
-def _record_actions(trace: Any, env: Any, t: Any, arm: Any, n: Any) -> Any:
-    if not is_a(trace, ActionTrace):
-        return None
-
-    def actions(trace: Any, env: Any, t: Any, arm: Any, n: Any) -> None:
-        trace.actions[t - 1 : t - 1 + n] = arm
-
-    return actions
+@implements(record_cycle, MessageTrace)
+def record_no_cycle(trace: MessageTrace, env: Any, t: int, actions: np.ndarray, n: int) -> None:
+    """Actions are not kept."""
 
 
-@implements(record_cycle)
-def _record_cycle_actions(trace: Any, env: Any, t: Any, arms: Any, n: Any) -> Any:
-    if not is_a(trace, ActionTrace):
-        return None
+@implements(release, MessageTrace)
+def keep_message(trace: MessageTrace, t: int, source: int, value: float) -> None:
+    """Keep the value, or count it where there is no more room."""
+    i = trace.seen[0]
+    if i >= MOST_MESSAGES:
+        raise TooManyMessages
+    if i < trace.round.size:
+        trace.round[i] = t
+        trace.source[i] = source
+        trace.value[i] = value
+    trace.seen[0] = i + 1
 
-    def actions(trace: Any, env: Any, t: Any, arms: Any, n: Any) -> None:
-        for i in range(n):
-            trace.actions[t - 1 + i] = arms[i % arms.size]
 
-    return actions
+@implements(record, ActionTrace)
+def record_actions(trace: ActionTrace, env: Any, t: int, action: Any, n: int) -> None:
+    """Write the action into each round of the block."""
+    _write(trace.actions, t - 1, n, action)
 
 
-@implements(release)
-def _release_actions(trace: Any, t: Any, arm: Any, value: Any) -> Any:
-    if not is_a(trace, ActionTrace):
-        return None
+@implements(release, ActionTrace)
+def release_beside_actions(trace: ActionTrace, t: int, source: int, value: float) -> None:
+    """Keep the value."""
+    release(trace.messages, t, source, value)
 
-    def keep(trace: Any, t: Any, arm: Any, value: Any) -> None:
-        i = trace.seen[0]
-        if i < trace.message_round.size:
-            trace.message_round[i] = t
-            trace.message_arm[i] = arm
-            trace.message_value[i] = value
-        trace.seen[0] = i + 1
 
-    return keep
+def _write(actions: np.ndarray, start: int, n: int, action: Any) -> None:
+    actions[start : start + n] = action
+
+
+@overload(_write, strict=False)  # strict compares annotations too
+def _write_compiled(actions: Any, start: Any, n: Any, action: Any) -> Any:
+    """Numba assigns numbers and arrays to a slice, but no tuples."""
+    if isinstance(action, types.BaseTuple):
+        return _write_tuple
+    return _write
+
+
+def _write_tuple(actions: np.ndarray, start: int, n: int, action: Any) -> None:
+    actions[start : start + n] = np.array(action)

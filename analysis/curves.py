@@ -11,6 +11,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from sweep.store.columns import MANIFEST
+
 Floats = NDArray[np.float64]
 
 SERIES_KEYS = [
@@ -69,8 +71,7 @@ def series_key(row: Any) -> tuple[str, ...]:
 
 def cells(df: pd.DataFrame) -> Iterator[Cell]:
     """The cells of a loaded sweep that have regret, in order of appearance."""
-    own = {"checkpoints", "regret", "replicate", *outcome_columns(df)}
-    info_columns = [name for name in df.columns if name not in own]
+    info_columns = [name for name in df.columns if name in MANIFEST.names]
     without = df["checkpoints"].map(len).to_numpy(int) == 0
     df = df[~without] if without.any() else df
     groups = df.groupby(CELL_KEYS, sort=False).indices
@@ -79,12 +80,6 @@ def cells(df: pd.DataFrame) -> Iterator[Cell]:
     grids, curves = df["checkpoints"].to_numpy(), df["regret"].to_numpy()
     for key, info in zip(zip(first["cell"], first["instance"], strict=True), infos, strict=True):
         yield Cell(info, *_stack(grids[groups[key]], curves[groups[key]]))
-
-
-def outcome_columns(df: pd.DataFrame) -> list[str]:
-    """The columns that a loaded sweep's families add to a replicate's row."""
-    described = (df.attrs.get("families") or {}).values()
-    return [column["name"] for family in described for column in family.get("columns", ())]
 
 
 def _stack(grids: NDArray[Any], curves: NDArray[Any]) -> tuple[NDArray[np.int64], Floats]:

@@ -26,14 +26,13 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from algos.bandit.moss import imed_index, moss_index
-from algos.dispatch import implements, is_a
+from algos.dispatch import compiled, implements, seam
 from algos.environments import number_of_arms, pull
 from algos.maths.kl import upper_rank
 from algos.maths.ties import argmax, argmin
-from algos.registry import Algorithm, Parameter, register
+from algos.registry import Algorithm, Cost, positive, register
 from algos.traces import record, release
 
 
@@ -62,92 +61,98 @@ class IMEDIndex(NamedTuple):
     alpha: float
 
 
-MINIMISED = (IMEDIndex,)
-
-
+@seam
 def fill_indices(
     rule: Any, mean: np.ndarray, n: np.ndarray, log_t: float, epsilon: float, index: np.ndarray
 ) -> None:
-    """Fill `index` (K,) from the arms' private `mean`s of `n` samples (compiled code only)."""
-    raise TypeError("fill_indices is resolved by Numba inside a compiled kernel")
+    """Fill `index` (K,) from the arms' private `mean`s of `n` samples."""
 
 
+@seam
 def best_arm(rule: Any, index: np.ndarray, rng: np.random.Generator) -> int:
-    """The arm that `rule` plays at these indices (compiled code only)."""
-    raise TypeError("best_arm is resolved by Numba inside a compiled kernel")
+    """The arm that `rule` plays at these indices."""
+    raise NotImplementedError
 
 
-@implements(best_arm)
-def _best_arm(rule: Any, index: Any, rng: Any) -> Any:
-    if is_a(rule, *MINIMISED):
-        return lambda rule, index, rng: argmin(index, rng)
-    return lambda rule, index, rng: argmax(index, rng)
+@implements(best_arm, UCBIndex, KLUCBIndex, MOSSIndex)
+def largest(rule: Any, index: np.ndarray, rng: np.random.Generator) -> int:
+    """Of an index of optimism."""
+    return argmax(index, rng)
 
 
-@njit(cache=True)
+@implements(best_arm, IMEDIndex)
+def smallest(rule: Any, index: np.ndarray, rng: np.random.Generator) -> int:
+    """Of an index of divergence."""
+    return argmin(index, rng)
+
+
+@compiled
 def epsilon_term(alpha: float, log_t: float, epsilon: float, n: int) -> float:
     """The last term of equation (7)."""
     return alpha * log_t / (epsilon * n)
 
 
-@implements(fill_indices)
-def _equation_7(rule: Any, mean: Any, n: Any, log_t: Any, epsilon: Any, index: Any) -> Any:
-    if not is_a(rule, UCBIndex):
-        return None
-
-    def ucb(rule: Any, mean: Any, n: Any, log_t: Any, epsilon: Any, index: Any) -> None:
-        for a in range(mean.size):
-            width = math.sqrt(rule.alpha * log_t / (2 * n[a]))
-            index[a] = mean[a] + width + epsilon_term(rule.alpha, log_t, epsilon, n[a])
-
-    return ucb
+@implements(fill_indices, UCBIndex)
+def equation_7(
+    rule: UCBIndex, mean: np.ndarray, n: np.ndarray, log_t: float, epsilon: float, index: np.ndarray
+) -> None:
+    """mean + √(α ln t / 2n) + the ε term."""
+    for a in range(mean.size):
+        width = math.sqrt(rule.alpha * log_t / (2 * n[a]))
+        index[a] = mean[a] + width + epsilon_term(rule.alpha, log_t, epsilon, n[a])
 
 
-@implements(fill_indices)
-def _equation_8(rule: Any, mean: Any, n: Any, log_t: Any, epsilon: Any, index: Any) -> Any:
-    if not is_a(rule, KLUCBIndex):
-        return None
-
-    def klucb(rule: Any, mean: Any, n: Any, log_t: Any, epsilon: Any, index: Any) -> None:
-        for a in range(mean.size):
-            optimistic = mean[a] + epsilon_term(rule.alpha, log_t, epsilon, n[a])
-            clipped = min(max(0.0, optimistic), 1.0)
-            index[a] = upper_rank(clipped, rule.alpha * log_t / n[a])
-
-    return klucb
-
-
-@implements(fill_indices)
-def _moss(rule: Any, mean: Any, n: Any, log_t: Any, epsilon: Any, index: Any) -> Any:
-    if not is_a(rule, MOSSIndex):
-        return None
-
-    def moss(rule: Any, mean: Any, n: Any, log_t: Any, epsilon: Any, index: Any) -> None:
-        for a in range(mean.size):
-            optimistic = moss_index(mean[a], n[a], rule.T, mean.size)
-            index[a] = optimistic + epsilon_term(rule.alpha, log_t, epsilon, n[a])
-
-    return moss
+@implements(fill_indices, KLUCBIndex)
+def equation_8(
+    rule: KLUCBIndex,
+    mean: np.ndarray,
+    n: np.ndarray,
+    log_t: float,
+    epsilon: float,
+    index: np.ndarray,
+) -> None:
+    """The largest q with d(clipped mean + ε term, q) ≤ α ln t / n, as -ln(1 - q)."""
+    for a in range(mean.size):
+        optimistic = mean[a] + epsilon_term(rule.alpha, log_t, epsilon, n[a])
+        clipped = min(max(0.0, optimistic), 1.0)
+        index[a] = upper_rank(clipped, rule.alpha * log_t / n[a])
 
 
-@implements(fill_indices)
-def _imed(rule: Any, mean: Any, n: Any, log_t: Any, epsilon: Any, index: Any) -> Any:
-    if not is_a(rule, IMEDIndex):
-        return None
-
-    def imed(rule: Any, mean: Any, n: Any, log_t: Any, epsilon: Any, index: Any) -> None:
-        best = 0.0
-        for a in range(mean.size):
-            optimistic = mean[a] + epsilon_term(rule.alpha, log_t, epsilon, n[a])
-            index[a] = min(max(0.0, optimistic), 1.0)
-            best = max(best, index[a])
-        for a in range(mean.size):
-            index[a] = imed_index(index[a], n[a], best)
-
-    return imed
+@implements(fill_indices, MOSSIndex)
+def optimistic_moss(
+    rule: MOSSIndex,
+    mean: np.ndarray,
+    n: np.ndarray,
+    log_t: float,
+    epsilon: float,
+    index: np.ndarray,
+) -> None:
+    """MOSS's index of the private mean + the ε term."""
+    for a in range(mean.size):
+        optimistic = moss_index(mean[a], n[a], rule.T, mean.size)
+        index[a] = optimistic + epsilon_term(rule.alpha, log_t, epsilon, n[a])
 
 
-@njit(cache=True)
+@implements(fill_indices, IMEDIndex)
+def optimistic_imed(
+    rule: IMEDIndex,
+    mean: np.ndarray,
+    n: np.ndarray,
+    log_t: float,
+    epsilon: float,
+    index: np.ndarray,
+) -> None:
+    """IMED's index of the clipped private means + ε term."""
+    best = 0.0
+    for a in range(mean.size):
+        optimistic = mean[a] + epsilon_term(rule.alpha, log_t, epsilon, n[a])
+        index[a] = min(max(0.0, optimistic), 1.0)
+        best = max(best, index[a])
+    for a in range(mean.size):
+        index[a] = imed_index(index[a], n[a], best)
+
+
+@compiled
 def adaptive_episodes(
     env: Any, rng: np.random.Generator, trace: Any, T: int, epsilon: float, rule: Any
 ) -> None:
@@ -180,7 +185,7 @@ def adaptive_episodes(
         release(trace, t, A, mean[A])
 
 
-@njit(cache=True)
+@compiled
 def adap_ucb(
     env: Any, rng: np.random.Generator, trace: Any, T: int, epsilon: float, alpha: float
 ) -> None:
@@ -188,7 +193,7 @@ def adap_ucb(
     adaptive_episodes(env, rng, trace, T, epsilon, UCBIndex(alpha))
 
 
-@njit(cache=True)
+@compiled
 def adap_klucb(
     env: Any, rng: np.random.Generator, trace: Any, T: int, epsilon: float, alpha: float
 ) -> None:
@@ -196,7 +201,7 @@ def adap_klucb(
     adaptive_episodes(env, rng, trace, T, epsilon, KLUCBIndex(alpha))
 
 
-@njit(cache=True)
+@compiled
 def adap_moss(
     env: Any, rng: np.random.Generator, trace: Any, T: int, epsilon: float, alpha: float
 ) -> None:
@@ -204,7 +209,7 @@ def adap_moss(
     adaptive_episodes(env, rng, trace, T, epsilon, MOSSIndex(alpha, T))
 
 
-@njit(cache=True)
+@compiled
 def adap_imed(
     env: Any, rng: np.random.Generator, trace: Any, T: int, epsilon: float, alpha: float
 ) -> None:
@@ -212,13 +217,13 @@ def adap_imed(
     adaptive_episodes(env, rng, trace, T, epsilon, IMEDIndex(alpha))
 
 
-_ALPHA = Parameter(
-    "alpha",
-    3.1,
-    low=0.0,
-    low_open=True,
-    meaning="width α of the confidence bound; the paper's bounds need α > 3",
-)
+_ALPHA = positive("alpha", 3.1, "width α of the confidence bound; the paper's bounds need α > 3")
+
+
+def _cost(index: float) -> Cost:
+    """K log2 T episodes, each with K indices of so many times eight steps."""
+    return lambda T, sizes, epsilon: 8.0 * sizes["K"] * math.log2(T) * (10.0 + index * sizes["K"])
+
 
 register(
     Algorithm(
@@ -233,7 +238,7 @@ register(
         skips_ahead=True,
         doubling=True,
         parameters=(_ALPHA,),
-        cost=lambda T, K, epsilon: 8.0 * K * math.log2(T) * (10.0 + K),
+        cost=_cost(1.0),
         version=1,
     )
 )
@@ -251,7 +256,7 @@ register(
         skips_ahead=True,
         doubling=True,
         parameters=(_ALPHA,),
-        cost=lambda T, K, epsilon: 8.0 * K * math.log2(T) * (10.0 + 20.0 * K),
+        cost=_cost(20.0),
         version=1,
     )
 )
@@ -270,7 +275,7 @@ register(
         skips_ahead=True,
         doubling=True,
         parameters=(_ALPHA,),
-        cost=lambda T, K, epsilon: 8.0 * K * math.log2(T) * (10.0 + 2.0 * K),
+        cost=_cost(2.0),
         version=1,
     )
 )
@@ -288,7 +293,7 @@ register(
         skips_ahead=True,
         doubling=True,
         parameters=(_ALPHA,),
-        cost=lambda T, K, epsilon: 8.0 * K * math.log2(T) * (10.0 + 5.0 * K),
+        cost=_cost(5.0),
         version=1,
     )
 )

@@ -28,21 +28,21 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from algos.dispatch import compiled
 from algos.environments import number_of_arms, pull
 from algos.maths.ties import draw_order
 from algos.registry import Algorithm, register
 from algos.traces import record, release
 
 
-@njit(cache=True)
+@compiled
 def private_ucb(mean: float, O: int, log_t: float, epsilon: float) -> float:
     """Line 4's index of an arm with private `mean` over `O` observations."""
     return mean + math.sqrt(3.0 * log_t / O) + 3.0 * log_t / (epsilon * O)
 
 
-@njit(cache=True)
+@compiled
 def is_ahead(
     j: int,
     J: int,
@@ -62,7 +62,7 @@ def is_ahead(
     return index_j > index_J
 
 
-@njit(cache=True)
+@compiled
 def last_round_of(
     J: int,
     t: int,
@@ -119,7 +119,7 @@ def last_round_of(
     return end
 
 
-@njit(cache=True)
+@compiled
 def anytime_lazy_ucb(
     env: Any, rng: np.random.Generator, trace: Any, T: int, epsilon: float
 ) -> None:
@@ -184,7 +184,7 @@ register(
         uses_epsilon=True,
         skips_ahead=True,
         doubling=True,
-        cost=lambda T, K, epsilon: 20.0 * K * math.log2(T) * (10.0 + 2.0 * K),
+        cost=lambda T, sizes, epsilon: 20.0 * sizes["K"] * math.log2(T) * (10.0 + 2.0 * sizes["K"]),
         version=1,
     )
 )

@@ -26,19 +26,19 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from algos.dispatch import compiled
 from algos.environments import number_of_arms, pull
 from algos.maths.ties import argmax
 from algos.maths.tree import levels, prefix_noise
-from algos.registry import Algorithm, Parameter, register
+from algos.registry import Algorithm, Parameter, probability, register
 from algos.traces import record, release
 
 BOUNDS = ("union", "pointwise", "log2.5", "mt15")
 BUDGETS = ("per_arm", "split")
 
 
-@njit(cache=True)
+@compiled
 def noise_bound(bound: int, K: int, T: int, epsilon: float, gamma: float) -> float:
     """B for the choice at place `bound` of BOUNDS, with ε per tree."""
     L = levels(T)
@@ -54,7 +54,7 @@ def noise_bound(bound: int, K: int, T: int, epsilon: float, gamma: float) -> flo
     return nu * math.sqrt(8.0 * log_2_delta)
 
 
-@njit(cache=True)
+@compiled
 def dp_ucb(
     env: Any,
     rng: np.random.Generator,
@@ -128,17 +128,9 @@ register(
                 "bound", "union", choices=BOUNDS, meaning="B, what a sum's noise stays under"
             ),
             Parameter("budget", "per_arm", choices=BUDGETS, meaning="ε of a tree: ε or ε/K"),
-            Parameter(
-                "gamma",
-                0.1,
-                low=0.0,
-                high=1.0,
-                low_open=True,
-                high_open=True,
-                meaning="failure probability γ inside B",
-            ),
+            probability("gamma", 0.1, "failure probability γ inside B"),
         ),
-        cost=lambda T, K, epsilon: 40.0 * T + 0.5 * T * K,
+        cost=lambda T, sizes, epsilon: 40.0 * T + 0.5 * T * sizes["K"],
         version=1,
     )
 )

@@ -24,8 +24,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from algos.dispatch import compiled
 from algos.environments import number_of_arms, pull
 from algos.maths.kl import divergence
 from algos.maths.ties import argmax, argmin
@@ -33,25 +33,25 @@ from algos.registry import Algorithm, register
 from algos.traces import record
 
 
-@njit(cache=True)
+@compiled
 def moss_index(mean: float, n: int, T: int, K: int) -> float:
     """mean + √(max{0, ln(T / (K n))} / n)."""
     return mean + moss_width(n, T, K)
 
 
-@njit(cache=True)
+@compiled
 def moss_width(n: int, T: int, K: int) -> float:
     """√(max{0, ln(T / (K n))} / n); it falls with n."""
     return math.sqrt(max(0.0, math.log(T / (float(K) * n))) / n)
 
 
-@njit(cache=True)
+@compiled
 def imed_index(mean: float, n: int, best: float) -> float:
     """n kl(mean, best) + ln n, for mean ≤ best; it is minimised."""
     return n * divergence(mean, best - mean) + math.log(n)
 
 
-@njit(cache=True)
+@compiled
 def moss(env: Any, rng: np.random.Generator, trace: Any, T: int) -> None:
     """Play the arm of the largest MOSS index for T rounds."""
     K = number_of_arms(env)
@@ -87,7 +87,7 @@ def moss(env: Any, rng: np.random.Generator, trace: Any, T: int) -> None:
         record(trace, env, start, arm, t - start + 1)
 
 
-@njit(cache=True)
+@compiled
 def imed(env: Any, rng: np.random.Generator, trace: Any, T: int) -> None:
     """Play the arm of the smallest IMED index for T rounds."""
     K = number_of_arms(env)
@@ -141,7 +141,7 @@ register(
         summary="mean + √(max{0, ln(T/(K n))}/n), round by round",
         regret="O(√(K T)), O(K ln T / Δ)",
         anytime=False,
-        cost=lambda T, K, epsilon: 12.0 * T,
+        cost=lambda T, sizes, epsilon: 12.0 * T,
         version=1,
     )
 )
@@ -154,7 +154,7 @@ register(
         source="Honda & Takemura 2015",
         summary="least n·kl(mean, best) + ln n, round by round",
         regret="Σ Δ_a ln T / d(μ_a, μ*)",
-        cost=lambda T, K, epsilon: 8.0 * T + 300.0 * K * K * math.log(T),
+        cost=lambda T, sizes, epsilon: 8.0 * T + 300.0 * sizes["K"] * sizes["K"] * math.log(T),
         version=1,
     )
 )

@@ -16,15 +16,15 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from algos.dispatch import compiled
 from algos.environments import number_of_arms, pull
 from algos.maths.ties import argmax
 from algos.registry import Algorithm, register
 from algos.traces import record, release
 
 
-@njit(cache=True)
+@compiled
 def naive_dp_ucb(env: Any, rng: np.random.Generator, trace: Any, T: int, epsilon: float) -> None:
     """Play argmax_j  mean_j + Lap(K T / (ε n_j)) + √(2 ln t / n_j), every noise fresh."""
     K = number_of_arms(env)
@@ -59,7 +59,7 @@ register(
         uses_epsilon=True,
         noiseless="ucb1",
         anytime=False,
-        cost=lambda T, K, epsilon: 20.0 * T + 30.0 * T * K,
+        cost=lambda T, sizes, epsilon: 20.0 * T + 30.0 * T * sizes["K"],
         version=1,
     )
 )

@@ -17,14 +17,14 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from algos.dispatch import compiled
 from algos.environments import number_of_arms, pull
-from algos.registry import Algorithm, Parameter, register
+from algos.registry import Algorithm, Sizes, probability, register
 from algos.traces import record, record_cycle, release
 
 
-@njit(cache=True)
+@compiled
 def eliminate(
     env: Any,
     rng: np.random.Generator,
@@ -66,7 +66,7 @@ def eliminate(
         record(trace, env, t + 1, S[0], T - t)  # line 22
 
 
-@njit(cache=True)
+@compiled
 def dp_se(
     env: Any, rng: np.random.Generator, trace: Any, T: int, epsilon: float, beta: float
 ) -> None:
@@ -74,7 +74,7 @@ def dp_se(
     eliminate(env, rng, trace, T, epsilon, beta, True)
 
 
-@njit(cache=True)
+@compiled
 def successive_elimination(
     env: Any, rng: np.random.Generator, trace: Any, T: int, beta: float
 ) -> None:
@@ -82,21 +82,11 @@ def successive_elimination(
     eliminate(env, rng, trace, T, math.inf, beta, False)
 
 
-def _cost(T: float, K: int, epsilon: float | None) -> float:
-    return 30.0 * K * math.log2(T)
+def _cost(T: float, sizes: Sizes, epsilon: float | None) -> float:
+    return 30.0 * sizes["K"] * math.log2(T)
 
 
-_BETA = Parameter(
-    "beta",
-    None,
-    low=0.0,
-    high=1.0,
-    low_open=True,
-    high_open=True,
-    derive=lambda T: 1.0 / T,
-    derived="1/T",
-    meaning="failure probability β",
-)
+_BETA = probability("beta", None, "failure probability β", derive=lambda T: 1.0 / T, derived="1/T")
 
 register(
     Algorithm(

@@ -30,8 +30,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from algos.dispatch import compiled
 from algos.environments import number_of_arms, pull
 from algos.maths.posterior import (
     chance_of_some,
@@ -41,7 +41,7 @@ from algos.maths.posterior import (
     winner_when_open,
 )
 from algos.maths.ties import argmax
-from algos.registry import Algorithm, Parameter, register
+from algos.registry import Algorithm, Parameter, Sizes, register
 from algos.traces import record, release
 
 DRAWS = ("needed", "all")
@@ -54,7 +54,7 @@ OFTEN = 0.15
 STRETCH = 0.03  # of the failures that would bring the foremost arm down to its rival
 
 
-@njit(cache=True)
+@compiled
 def foremost(a: np.ndarray, b: np.ndarray) -> int:
     """The arm of the largest posterior mean; any of them if tied."""
     best = 0
@@ -64,7 +64,7 @@ def foremost(a: np.ndarray, b: np.ndarray) -> int:
     return best
 
 
-@njit(cache=True)
+@compiled
 def thompson_beta(env: Any, rng: np.random.Generator, trace: Any, T: int, draws: int) -> None:
     """hu2024 Algorithm 2; `draws` is the place in DRAWS."""
     K = number_of_arms(env)
@@ -120,7 +120,7 @@ def thompson_beta(env: Any, rng: np.random.Generator, trace: Any, T: int, draws:
             record(trace, env, t, J, 1)
 
 
-@njit(cache=True)
+@compiled
 def posteriors(
     t: int, epsilon: float, mean: np.ndarray, O: np.ndarray, a: np.ndarray, b: np.ndarray
 ) -> None:
@@ -132,7 +132,7 @@ def posteriors(
         b[j] = (1.0 - clipped) * O[j] + 1.0
 
 
-@njit(cache=True)
+@compiled
 def lazy_dp_ts(
     env: Any, rng: np.random.Generator, trace: Any, T: int, epsilon: float, draws: int
 ) -> None:
@@ -197,8 +197,8 @@ def lazy_dp_ts(
             release(trace, t, J, mean[J])
 
 
-def _lazy_cost(T: float, K: int, epsilon: float | None) -> float:
-    return K * min(60.0 * T, 5e5 * math.log(T) * (1.0 + 1.0 / (epsilon or math.inf)))
+def _lazy_cost(T: float, sizes: Sizes, epsilon: float | None) -> float:
+    return sizes["K"] * min(60.0 * T, 5e5 * math.log(T) * (1.0 + 1.0 / (epsilon or math.inf)))
 
 
 _DRAWS = Parameter(
@@ -217,7 +217,7 @@ register(
         summary="the arm of the largest posterior draw",
         regret="Σ Δ_a ln T / d(μ_a, μ*)",
         parameters=(_DRAWS,),
-        cost=lambda T, K, epsilon: K * min(60.0 * T, 4e5 * math.log(T)),
+        cost=lambda T, sizes, epsilon: sizes["K"] * min(60.0 * T, 4e5 * math.log(T)),
         version=1,
     )
 )

@@ -18,8 +18,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from algos.dispatch import compiled
 from algos.environments import number_of_arms, pull
 from algos.maths.kl import divergence, upper_index, upper_rank
 from algos.maths.ties import argmax
@@ -27,7 +27,7 @@ from algos.registry import Algorithm, Parameter, register
 from algos.traces import record
 
 
-@njit(cache=True)
+@compiled
 def ucb1(env: Any, rng: np.random.Generator, trace: Any, T: int) -> None:
     """Play argmax_j  mean_j + √(2 ln t / n_j), after one pull of each arm."""
     K = number_of_arms(env)
@@ -66,7 +66,7 @@ def ucb1(env: Any, rng: np.random.Generator, trace: Any, T: int) -> None:
         ahead = 2 * ahead if t == far else max(1, ahead // 2)
 
 
-@njit(cache=True)
+@compiled
 def kl_ucb(env: Any, rng: np.random.Generator, trace: Any, T: int, c: float) -> None:
     """Play argmax_j  max{q : n_j d(mean_j, q) ≤ ln t + c ln ln t}, after one pull of each."""
     K = number_of_arms(env)
@@ -114,7 +114,7 @@ register(
         source="Auer et al. 2002; sajed2019 §2",
         summary="mean + √(2 ln t / n), round by round",
         regret="O(Σ ln T / Δ_a)",
-        cost=lambda T, K, epsilon: 12.0 * T + 0.5 * T * K,
+        cost=lambda T, sizes, epsilon: 12.0 * T + 0.5 * T * sizes["K"],
         version=1,
     )
 )
@@ -128,7 +128,7 @@ register(
         summary="Bernoulli KL index, round by round",
         regret="Σ Δ_a ln T / d(μ_a, μ*)",
         parameters=(Parameter("c", 0.0, low=0.0, meaning="weight of ln ln t in the budget"),),
-        cost=lambda T, K, epsilon: 30.0 * T + 5.0 * T * K,
+        cost=lambda T, sizes, epsilon: 30.0 * T + 5.0 * T * sizes["K"],
         version=1,
     )
 )

@@ -22,9 +22,10 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
-from algos.environments import number_of_arms, observe
+from algos.dispatch import compiled
+from algos.environments import number_of_arms
+from algos.full_information.environments import observe
 from algos.registry import Algorithm, register
 from algos.traces import record
 
@@ -32,7 +33,7 @@ SLACK = 1e-12  # far above the rounding of the masses and of the cumulative prob
 LITTLE = 0.5  # mass of the other actions below which looking ahead pays
 
 
-@njit(cache=True)
+@compiled
 def others(G: np.ndarray, J: int, n: int, eta: float) -> tuple[float, float]:
     """Masses that the actions before J and behind it have at most in the next `n` rounds."""
     before, behind = SLACK, SLACK
@@ -43,14 +44,14 @@ def others(G: np.ndarray, J: int, n: int, eta: float) -> tuple[float, float]:
     return before, behind
 
 
-@njit(cache=True)
+@compiled
 def look_ahead(lead: float, mass: float, eta: float) -> int:
     """About as many rounds as pass before one is not certain, at most half of the lead."""
     x = max(math.log(2.0), math.log(eta / max(mass, 1e-300)))
     return int(min(0.5 * lead, (x - math.log(max(x, 1.0))) / eta))
 
 
-@njit(cache=True)
+@compiled
 def decreasing_hedge(env: Any, rng: np.random.Generator, trace: Any, T: int) -> None:
     """Sample J_t with P(j) ∝ exp(η_t G_j(t - 1)), η_t = 2√(ln K/t)."""
     K = number_of_arms(env)
@@ -108,7 +109,7 @@ register(
         summary="exponential weights, η_t = 2√(ln K/t)",
         regret="O(ln K/Δ_min)",
         # with one best action; where several are best, every round is computed in full
-        cost=lambda T, K, epsilon: 5.0 * T + 30.0 * K * math.sqrt(T),
+        cost=lambda T, sizes, epsilon: 5.0 * T + 30.0 * sizes["K"] * math.sqrt(T),
         version=1,
     )
 )

@@ -18,15 +18,16 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
-from algos.environments import number_of_arms, observe
+from algos.dispatch import compiled
+from algos.environments import number_of_arms
+from algos.full_information.environments import observe
 from algos.maths.ties import argmax
 from algos.registry import Algorithm, register
 from algos.traces import record
 
 
-@njit(cache=True)
+@compiled
 def ftl(env: Any, rng: np.random.Generator, trace: Any, T: int) -> None:
     """Play argmax_j of the aggregated rewards, block by block."""
     K = number_of_arms(env)
@@ -61,7 +62,7 @@ register(
         source="hu2024 §1 and §2; van Erven et al. 2014",
         summary="largest aggregated reward so far",
         regret="O(ln K/Δ_min)",
-        cost=lambda T, K, epsilon: 30.0 * K * math.sqrt(T),
+        cost=lambda T, sizes, epsilon: 30.0 * sizes["K"] * math.sqrt(T),
         version=1,
     )
 )

@@ -26,15 +26,16 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
-from algos.environments import number_of_arms, observe
+from algos.dispatch import compiled
+from algos.environments import number_of_arms
+from algos.full_information.environments import observe
 from algos.maths.ties import argmax
-from algos.registry import Algorithm, Parameter, register
+from algos.registry import Algorithm, Sizes, positive, register
 from algos.traces import record, release
 
 
-@njit(cache=True)
+@compiled
 def follow_noisy_leader(
     env: Any, rng: np.random.Generator, trace: Any, T: int, scale: float, report_max: bool
 ) -> None:
@@ -60,7 +61,7 @@ def follow_noisy_leader(
         record(trace, env, t + 1, J, T - t)
 
 
-@njit(cache=True)
+@compiled
 def ftnl(
     env: Any, rng: np.random.Generator, trace: Any, T: int, epsilon: float, noise: float
 ) -> None:
@@ -69,7 +70,7 @@ def ftnl(
     follow_noisy_leader(env, rng, trace, T, scale, False)
 
 
-@njit(cache=True)
+@compiled
 def rnm_ftnl(
     env: Any, rng: np.random.Generator, trace: Any, T: int, epsilon: float, noise: float
 ) -> None:
@@ -77,16 +78,8 @@ def rnm_ftnl(
     follow_noisy_leader(env, rng, trace, T, noise / epsilon, True)
 
 
-def _cost(T: float, K: int, epsilon: float | None) -> float:
-    return 100.0 * K * math.log2(T)
-
-
-def _noise(scale: str, meaning: str) -> tuple[Parameter]:
-    return (
-        Parameter(
-            "noise", 1.0, low=0.0, low_open=True, meaning=f"noise scale over {scale}{meaning}"
-        ),
-    )
+def _cost(T: float, sizes: Sizes, epsilon: float | None) -> float:
+    return 100.0 * sizes["K"] * math.log2(T)
 
 
 register(
@@ -100,7 +93,7 @@ register(
         guarantee="ε-DP",
         uses_epsilon=True,
         skips_ahead=True,
-        parameters=_noise("K/ε", ""),
+        parameters=(positive("noise", 1.0, "noise scale over K/ε"),),
         cost=_cost,
         version=1,
     )
@@ -117,7 +110,13 @@ register(
         guarantee="ε-DP",
         uses_epsilon=True,
         skips_ahead=True,
-        parameters=_noise("1/ε", "; 2 keeps ε-DP when a whole reward vector is replaced"),
+        parameters=(
+            positive(
+                "noise",
+                1.0,
+                "noise scale over 1/ε; 2 keeps ε-DP when a whole reward vector is replaced",
+            ),
+        ),
         cost=_cost,
         version=1,
     )

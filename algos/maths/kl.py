@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from numba import njit
+from algos.dispatch import compiled
 
 
-@njit(cache=True)
+@compiled
 def divergence(p: float, x: float) -> float:
     """d(p, p + x) = p ln(p / q) + (1 - p) ln((1 - p) / (1 - q)), q = p + x, for 0 ≤ x ≤ 1 - p.
 
@@ -23,7 +23,7 @@ def divergence(p: float, x: float) -> float:
     return d
 
 
-@njit(cache=True)
+@compiled
 def upper_index(p: float, level: float) -> float:
     """max{q in [p, 1] : d(p, q) ≤ level}, for p in [0, 1] and level ≥ 0.
 
@@ -54,7 +54,7 @@ def upper_index(p: float, level: float) -> float:
     return p + x
 
 
-@njit(cache=True)
+@compiled
 def upper_rank(p: float, level: float) -> float:
     """z = -ln(1 - q) for q = upper_index(p, level); inf for p = 1.
 

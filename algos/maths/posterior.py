@@ -14,15 +14,15 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from algos.dispatch import compiled
 from algos.maths.kl import divergence
 from algos.maths.ties import argmax
 
 LOG_ROOT_2PI = 0.5 * math.log(2.0 * math.pi)
 
 
-@njit(cache=True)
+@compiled
 def stirling_error(z: float) -> float:
     """ln Γ(z) - ((z - 1/2) ln z - z + ln √(2π)), for z ≥ 1."""
     if z < 16.0:
@@ -31,7 +31,7 @@ def stirling_error(z: float) -> float:
     return (1.0 / 12.0 - w * (1.0 / 360.0 - w * (1.0 / 1260.0 - w / 1680.0))) / z
 
 
-@njit(cache=True)
+@compiled
 def lower_tail(x: float, a: float, b: float) -> float:
     """P(Beta(a, b) < x) for a, b ≥ 1, to a few digits less than float64's where it is small.
 
@@ -66,7 +66,7 @@ def lower_tail(x: float, a: float, b: float) -> float:
     return front * fraction
 
 
-@njit(cache=True)
+@compiled
 def log_density_ratio(theta: float, at: float, a: float, b: float) -> float:
     """ln f(θ) - ln f(at) for the Beta(a, b) density f; at = 1 only where b = 1."""
     ratio = (a - 1.0) * math.log1p((theta - at) / at)
@@ -75,7 +75,7 @@ def log_density_ratio(theta: float, at: float, a: float, b: float) -> float:
     return ratio
 
 
-@njit(cache=True)
+@compiled
 def draw_above(x: float, a: float, b: float, q: float, rng: np.random.Generator) -> float:
     """θ ~ Beta(a, b) given θ ≥ x, where q = P(θ ≥ x).
 
@@ -102,7 +102,7 @@ def draw_above(x: float, a: float, b: float, q: float, rng: np.random.Generator)
                 return theta
 
 
-@njit(cache=True)
+@compiled
 def draw_side(
     above: bool, x: float, a: float, b: float, q: float, rng: np.random.Generator
 ) -> float:
@@ -112,7 +112,7 @@ def draw_side(
     return 1.0 - draw_above(1.0 - x, b, a, q, rng)
 
 
-@njit(cache=True)
+@compiled
 def level(A: int, a: np.ndarray, b: np.ndarray) -> tuple[float, float, int]:
     """A level x as many deviations from A's mean as from its nearest rival's; how many; the rival.
 
@@ -133,7 +133,7 @@ def level(A: int, a: np.ndarray, b: np.ndarray) -> tuple[float, float, int]:
     return x, least, rival
 
 
-@njit(cache=True)
+@compiled
 def open_chances(A: int, x: float, a: np.ndarray, b: np.ndarray, q: np.ndarray) -> float:
     """Fill q (K,) with each arm's chance to open the round; their sum."""
     total = 0.0
@@ -143,7 +143,7 @@ def open_chances(A: int, x: float, a: np.ndarray, b: np.ndarray, q: np.ndarray) 
     return total
 
 
-@njit(cache=True)
+@compiled
 def chance_of_some(q: np.ndarray, first: int) -> float:
     """1 - Π_{j ≥ first} (1 - q_j), digits kept where it is small."""
     log_none = 0.0
@@ -152,7 +152,7 @@ def chance_of_some(q: np.ndarray, first: int) -> float:
     return -math.expm1(log_none)
 
 
-@njit(cache=True)
+@compiled
 def winner_when_open(
     A: int,
     x: float,
@@ -175,7 +175,7 @@ def winner_when_open(
     return argmax(theta, rng)
 
 
-@njit(cache=True)
+@compiled
 def rounds_before(p: float, rng: np.random.Generator) -> float:
     """Failures before the first success of probability p: Geometric, as a float (may be huge)."""
     if p <= 0.0:

@@ -7,10 +7,11 @@ is a tie, so a run without ties consumes no randomness for choosing.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from algos.dispatch import compiled
 
 
-@njit(cache=True)
+@compiled
 def argmax(index: np.ndarray, rng: np.random.Generator) -> int:
     """Position of the largest of `index` (K,); ties by one uniform draw from `rng`."""
     best, tied = 0, 1
@@ -30,13 +31,13 @@ def argmax(index: np.ndarray, rng: np.random.Generator) -> int:
     return best
 
 
-@njit(cache=True)
+@compiled
 def argmin(index: np.ndarray, rng: np.random.Generator) -> int:
     """Position of the smallest of `index` (K,); ties as in `argmax`."""
     return argmax(-index, rng)
 
 
-@njit(cache=True)
+@compiled
 def draw_order(rank: np.ndarray, rng: np.random.Generator) -> None:
     """Fill `rank` (K,) int64 with the arms' places in a uniform order (Fisher–Yates)."""
     K = rank.size

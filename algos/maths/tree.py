@@ -17,10 +17,11 @@ A stream with vector leaves keeps one such row per coordinate.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from algos.dispatch import compiled
 
 
-@njit(cache=True)
+@compiled
 def levels(T: int) -> int:
     """L = floor(log2 T) + 1, in integers."""
     L = 0
@@ -30,7 +31,7 @@ def levels(T: int) -> int:
     return L
 
 
-@njit(cache=True)
+@compiled
 def lowest_digit(n: int) -> int:
     """The place of the lowest one in the binary digits of n ≥ 1."""
     place = 0
@@ -40,7 +41,7 @@ def lowest_digit(n: int) -> int:
     return place
 
 
-@njit(cache=True)
+@compiled
 def prefix_noise(noise: np.ndarray, n: int, scale: float, rng: np.random.Generator) -> float:
     """The noise of the prefix sum that is released after leaf n; call once for n = 1, 2, …
 

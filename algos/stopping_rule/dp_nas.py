@@ -34,9 +34,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from algos.checkpoints import LONGEST
+from algos.dispatch import compiled
 from algos.environments import pull
 from algos.registry import Algorithm, register
 from algos.stopping_rule.nas import ALPHA, BETA, barrier
@@ -44,7 +44,7 @@ from algos.stopping_rule.traces import halt
 from algos.traces import record, release
 
 
-@njit(cache=True)
+@compiled
 def below(x: float, sigma: float) -> float:
     """Pr[Lap(σ) ≤ -x]; σ = 0 is a point mass at 0."""
     if sigma == 0.0:
@@ -52,7 +52,7 @@ def below(x: float, sigma: float) -> float:
     return 0.5 * math.exp(-x / sigma) if x >= 0.0 else 1.0 - 0.5 * math.exp(x / sigma)
 
 
-@njit(cache=True)
+@compiled
 def bar(t: int, R: float, sigma: float, sigma3: float, alpha: float, beta: float) -> float:
     """t h_t (1 + 1/α) + c_t of Algorithm 1."""
     s = float(t)  # t² exceeds int64
@@ -61,7 +61,7 @@ def bar(t: int, R: float, sigma: float, sigma3: float, alpha: float, beta: float
     return barrier(t, math.log(16.0 * s * s / beta), R, alpha) + c  # line 8
 
 
-@njit(cache=True)
+@compiled
 def dp_nas(
     env: Any,
     rng: np.random.Generator,
@@ -102,7 +102,7 @@ def dp_nas(
     record(trace, env, 1, 0, T)
 
 
-@njit(cache=True)
+@compiled
 def dp_exp_nas(
     env: Any,
     rng: np.random.Generator,
@@ -147,7 +147,7 @@ register(
         skips_ahead=True,
         parameters=(ALPHA, BETA),
         # μ is not known here: about 30 blocks an octave until a usual halt
-        cost=lambda T, K, epsilon: 5e3 * math.log2(T),
+        cost=lambda T, sizes, epsilon: 5e3 * math.log2(T),
         version=1,
     )
 )
@@ -163,7 +163,7 @@ register(
         uses_epsilon=True,
         skips_ahead=True,
         parameters=(ALPHA, BETA),
-        cost=lambda T, K, epsilon: 60.0 * math.log2(T),
+        cost=lambda T, sizes, epsilon: 60.0 * math.log2(T),
         version=1,
     )
 )

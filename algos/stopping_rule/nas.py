@@ -19,11 +19,11 @@ import math
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from algos.checkpoints import LONGEST
+from algos.dispatch import compiled
 from algos.environments import pull
-from algos.registry import Algorithm, Parameter, register
+from algos.registry import Algorithm, probability, register
 from algos.stopping_rule.traces import halt
 from algos.traces import record
 
@@ -31,13 +31,13 @@ from algos.traces import record
 SLACK = 1e-9
 
 
-@njit(cache=True)
+@compiled
 def barrier(t: int, log: float, R: float, alpha: float) -> float:
     """t h_t (1 + 1/α) for h_t = R √((2/t) · log)."""
     return R * math.sqrt(2.0 * t * log) * (1.0 + 1.0 / alpha)
 
 
-@njit(cache=True)
+@compiled
 def nas(env: Any, rng: np.random.Generator, trace: Any, T: int, alpha: float, beta: float) -> None:
     """Halt with relative error `alpha`, except with probability `beta`."""
     R = env.R
@@ -58,23 +58,9 @@ def nas(env: Any, rng: np.random.Generator, trace: Any, T: int, alpha: float, be
     record(trace, env, 1, 0, T)
 
 
-ALPHA = Parameter(
-    "alpha",
-    0.1,
-    low=0.0,
-    high=1.0,
-    low_open=True,
-    high_open=True,
-    meaning="relative error α of the estimate (the paper sets none)",
-)
-BETA = Parameter(
-    "beta",
-    0.05,
-    low=0.0,
-    high=1.0,
-    low_open=True,
-    high_open=True,
-    meaning="failure probability β (the paper sets none; its Theorem 3.3 wants β ≤ 0.08)",
+ALPHA = probability("alpha", 0.1, "relative error α of the estimate (the paper sets none)")
+BETA = probability(
+    "beta", 0.05, "failure probability β (the paper sets none; its Theorem 3.3 wants β ≤ 0.08)"
 )
 
 register(
@@ -87,7 +73,7 @@ register(
         skips_ahead=True,
         parameters=(ALPHA, BETA),
         # μ is not known here: about 30 tests an octave until a usual halt
-        cost=lambda T, K, epsilon: 3e3 * math.log2(T),
+        cost=lambda T, sizes, epsilon: 3e3 * math.log2(T),
         version=1,
     )
 )

@@ -1,4 +1,4 @@
-"""What a stopping rule reports: `halt`, and how the project's traces take it.
+"""What a stopping rule reports: `halt`, and how traces take it.
 
 A kernel calls `halt(trace, t, estimate)` once, after the last sample it takes, or not at all
 when T samples run out. `record(trace, env, 1, 0, t)` says that t samples were taken.
@@ -10,8 +10,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from algos.dispatch import implements, is_a
-from algos.traces import ActionTrace, record, release
+from algos.dispatch import implements, seam
+from algos.families import Column, Outcome
+from algos.instances import Instance
+from algos.traces import ActionTrace, record
+
+COLUMNS = (
+    Column("stop_time", "int64", False, "samples used, T if the rule did not halt"),
+    Column("estimate", "float64", False, "estimate of the mean, NaN if it did not halt"),
+    Column("halted", "bool", False, "whether the rule halted within T samples"),
+)
 
 
 class StoppingTrace(NamedTuple):
@@ -21,44 +29,53 @@ class StoppingTrace(NamedTuple):
     estimate: np.ndarray  # out: float64 (1,)
 
 
+@seam
 def halt(trace: Any, t: int, estimate: float) -> None:
-    """Report that the rule halts after sample t with this estimate (compiled code only)."""
-    raise TypeError("halt is resolved by Numba inside a compiled kernel")
+    """Report that the rule halts after sample t with this estimate."""
 
 
 @implements(halt)
-def _halt(trace: Any, t: Any, estimate: Any) -> Any:
-    if not is_a(trace, StoppingTrace):
-        return None
-
-    def stop(trace: Any, t: Any, estimate: Any) -> None:
-        trace.time[0] = t
-        trace.estimate[0] = estimate
-
-    return stop
+def halt_unseen(trace: Any, t: int, estimate: float) -> None:
+    """For traces that don't care."""
 
 
-@implements(halt)
-def _halt_actions(trace: Any, t: Any, estimate: Any) -> Any:
+@implements(halt, StoppingTrace)
+def keep_halt(trace: StoppingTrace, t: int, estimate: float) -> None:
+    """Keep both."""
+    trace.time[0] = t
+    trace.estimate[0] = estimate
+
+
+@implements(halt, ActionTrace)
+def mark_rest(trace: ActionTrace, t: int, estimate: float) -> None:
     """Rounds after the last sample are marked -1: nothing is played in them."""
-    if not is_a(trace, ActionTrace):
-        return None
-
-    def stop(trace: Any, t: Any, estimate: Any) -> None:
-        trace.actions[t:] = -1
-
-    return stop
+    trace.actions[t:] = -1
 
 
-@implements(record)
-def _record(trace: Any, env: Any, t: Any, arm: Any, n: Any) -> Any:
-    if not is_a(trace, StoppingTrace):
-        return None
-    return lambda trace, env, t, arm, n: None
+@implements(record, StoppingTrace)
+def record_no_samples(trace: StoppingTrace, env: Any, t: int, action: int, n: int) -> None:
+    """The samples are counted by `halt`."""
 
 
-@implements(release)
-def _release(trace: Any, t: Any, arm: Any, value: Any) -> Any:
-    if not is_a(trace, StoppingTrace):
-        return None
-    return lambda trace, t, arm, value: None
+class StoppingRecorder:
+    """Rounds used, estimate, and whether the rule halted; arguments as `Family.recorder` has."""
+
+    def __init__(
+        self, instance: Instance, checkpoints: np.ndarray, horizons: np.ndarray, replicates: int
+    ) -> None:
+        self._horizons = horizons
+        self._time = np.full((replicates, 1), np.iinfo(np.int64).max, np.int64)
+        self._estimate = np.full((replicates, 1), np.nan)
+
+    def trace(self, i: int) -> StoppingTrace:
+        """The trace of replicate `i`."""
+        return StoppingTrace(self._time[i], self._estimate[i])
+
+    def outcome(self) -> Outcome:
+        """The three columns, (replicates, horizons)."""
+        halted = self._time <= self._horizons
+        return {
+            "stop_time": np.minimum(self._time, self._horizons),
+            "estimate": np.where(halted, self._estimate, np.nan),
+            "halted": halted,
+        }

@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterable
 from types import ModuleType
 
+from algos.errors import InputError
 from analysis.chapter import Chapter, Data
-from analysis.errors import AnalysisError, one_line
+from sweep.store.errors import one_line
 
 
 def find_chapters(plugins: Iterable[str] = ()) -> list[ModuleType]:
@@ -22,7 +23,7 @@ def find_chapters(plugins: Iterable[str] = ()) -> list[ModuleType]:
         plugins: names of modules to import that have a function `chapter`.
 
     Raises:
-        AnalysisError: where a plugin is not found, cannot be imported or is no chapter.
+        InputError: where a plugin is not found, cannot be imported or is no chapter.
     """
     names = [module.name for module in pkgutil.iter_modules(__path__)]
     found = [importlib.import_module(f"{__name__}.{name}") for name in names]
@@ -36,16 +37,13 @@ def _plugin(name: str) -> ModuleType:
         module = importlib.import_module(name)
     except Exception as error:
         if isinstance(error, ModuleNotFoundError) and error.name and _is_part(error.name, name):
-            raise AnalysisError(
-                f"plugin: no module {name!r} is found; give the dotted name of a module that"
-                " Python finds, such as my_package.my_chapter"
-            ) from None
+            allowed = "the dotted name of a module that Python finds, such as my_package.my_chapter"
+            raise InputError("plugin", name, allowed) from None
         reason = f"{type(error).__name__}: {one_line(error)}"
-        raise AnalysisError(f"plugin: {name!r} cannot be imported ({reason})") from error
+        raise InputError("plugin", name, f"a module that can be imported ({reason})") from error
     if not callable(getattr(module, "chapter", None)):
-        raise AnalysisError(
-            f"plugin: the module {name!r} has no function chapter(data); see analysis.chapter"
-        )
+        allowed = "a module with a function chapter(data), see analysis.chapter"
+        raise InputError("plugin", name, allowed)
     return module
 
 

@@ -9,20 +9,16 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
-
+from algos.errors import InputError
 from analysis.chapter import Chapter, Data, Figure
 from analysis.chapters import find_chapters, write_chapter
-from analysis.errors import AnalysisError, one_line
-from analysis.files import write_file
 from analysis.loading import load
-from analysis.places import is_url, open_place
 from analysis.rendering import Studio
 from analysis.report import page
 from analysis.report.record import Report, kept_report, note_of, reuse_stamp
-from analysis.sweeps import find_sweep, given_folder
+from sweep.store import find_sweep
+from sweep.store.errors import one_line
+from sweep.store.files import write_file
 
 
 def write_report(
@@ -44,30 +40,26 @@ def write_report(
         plugins: names of modules with a chapter of their own (`analysis.chapter`).
 
     Raises:
-        AnalysisError: for input that cannot be used, and where the folder cannot be written.
+        InputError: for input that cannot be used, and where the folder cannot be written.
     """
     plugins = list(dict.fromkeys(plugins))
-    folder = find_sweep(sweep, store)
+    found = find_sweep(sweep, store)
+    folder = found.folder
     stamp = reuse_stamp(folder, plugins)
     if reuse and (kept := kept_report(folder, stamp)) is not None:
         return kept
     with Studio() as studio:
         script = studio.library()
-        data = Data(load(str(folder), store), _failures(folder))
+        data = Data(load(str(folder), store), found.failures().to_pandas())
         draft = _draft(data, find_chapters(plugins), studio)
         try:
             report = _write(draft, data, folder, script)
             complete = data.sweep["found"] == data.sweep["wanted"] and not draft.failed
             write_file(folder / "report.json", note_of(report, stamp if complete else None))
-            if is_url(store) and given_folder(sweep) is None:
-                place = open_place(store)
-                if place.local is None:
-                    report = replace(report, url=place.send(folder, list(_files(report, folder))))
+            return replace(report, url=found.publish(_files(report, folder)))
         except OSError as error:
-            raise AnalysisError(
-                f"report: {str(folder)!r} cannot be written ({one_line(error)})"
-            ) from error
-    return report
+            allowed = f"a folder that can be written ({one_line(error)})"
+            raise InputError("report", str(folder), allowed) from error
 
 
 @dataclass
@@ -164,16 +156,3 @@ def _files(report: Report, folder: Path) -> Iterator[Path]:
     """Every file of a report."""
     yield from (report.html, folder / "report.json", *report.figures)
     yield from (folder / "tables" / f"{name}.csv" for name in report.tables)
-
-
-def _failures(folder: Path) -> pd.DataFrame:
-    """The sweep's failed units; an empty table when nothing failed."""
-    path = folder / "failures.parquet"
-    if not path.is_file():
-        return pd.DataFrame()
-    try:
-        return pq.read_table(path).to_pandas()
-    except (OSError, pa.ArrowException) as error:
-        raise AnalysisError(
-            f"failures: {str(path)!r} is damaged ({one_line(error)}); move it away"
-        ) from error

@@ -18,11 +18,11 @@ import pytest
 
 import analysis
 from analysis.__main__ import main
-from analysis.files import write_file
 from analysis.labels import with_labels
 from analysis.rendering import library
 from analysis.report import writing
 from analysis.words import estimate, number, spread
+from sweep.store.files import write_file
 
 T = 10**4
 GRID = np.geomspace(0.05, 20, 71)
@@ -302,14 +302,14 @@ def _unwritable(store: Path, folder: Path) -> list[str]:
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [
-        (_unknown, ["sweep: 'demon' is not in", "did you mean 'demo-0123abcd'"]),
-        (_missing, ["store:", "is not a folder"]),
-        (_manifest, ["manifest.parquet' is damaged", "run the sweep's command again"]),
-        (_segment, ["demo-0123abcd.parquet' is damaged", "run the sweep again"]),
-        (_empty, ["has no rows yet (0 of 3"]),
-        (_config, ["config.yaml' is damaged"]),
-        (_failures, ["failures.parquet' is damaged"]),
-        (_unwritable, ["report:", "cannot be written"]),
+        (_unknown, ["sweep: got 'demon'", "closest: demo-0123abcd"]),
+        (_missing, ["store: got", "allowed: a folder that sweeps wrote"]),
+        (_manifest, ["manifest: got a damaged file", "run the sweep's command again"]),
+        (_segment, ["demo-0123abcd.parquet is damaged", "run the sweep again"]),
+        (_empty, ["sweep: got no rows yet", "of the 3 rows"]),
+        (_config, ["config: got a damaged file"]),
+        (_failures, ["failures: got a damaged file"]),
+        (_unwritable, ["report: got", "a folder that can be written"]),
     ],
 )
 def test_bad_input_is_one_line_and_status_2(

@@ -22,7 +22,7 @@ from algos.checkpoints import grid
 from algos.families import FAMILIES
 from algos.identity import generator
 from algos.instances import resolve
-from algos.simulate import Work
+from algos.work import Work
 
 REPEATS = 15
 REPLICATES = 100

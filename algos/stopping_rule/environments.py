@@ -1,0 +1,70 @@
+"""Environments of the `stopping_rule` family: one stream of samples in [-R, R] with mean μ.
+
+`pull(env, rng, 0, t, n)` is the sum of the samples t … t + n - 1; kernels read the field `R`.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from algos.dispatch import implements
+from algos.environments import pull
+
+
+class TwoPoint(NamedTuple):
+    """R with probability `up`, else -R. A block is one binomial draw: O(1)."""
+
+    up: float  # (1 + μ/R) / 2
+    R: float
+    means: np.ndarray  # float64 (1,)
+
+
+class BoundedUniform(NamedTuple):
+    """Uniform on [low, low + width]. A block sums its draws: O(n)."""
+
+    low: float
+    width: float
+    R: float
+    means: np.ndarray  # float64 (1,)
+
+
+class SampleTable(NamedTuple):
+    """samples[t - 1] in round t: nothing is drawn. A block sums its entries: O(n)."""
+
+    samples: np.ndarray  # float64 (rounds,) in [-R, R], read-only
+    R: float
+    means: np.ndarray  # float64 (1,), the samples' mean
+
+
+@implements(pull, TwoPoint)
+def pull_two_point(
+    env: TwoPoint, rng: np.random.Generator, arm: int, t: int, n: int, step: int = 1
+) -> float:
+    """One binomial draw."""
+    if n == 1:  # the same law as Binomial(1, up), an order of magnitude cheaper
+        return env.R if rng.random() < env.up else -env.R
+    return env.R * float(2 * rng.binomial(n, env.up) - n)
+
+
+@implements(pull, BoundedUniform)
+def pull_bounded_uniform(
+    env: BoundedUniform, rng: np.random.Generator, arm: int, t: int, n: int, step: int = 1
+) -> float:
+    """One draw a round."""
+    total = 0.0
+    for _ in range(n):
+        total += env.low + env.width * rng.random()
+    return total
+
+
+@implements(pull, SampleTable)
+def pull_sample_table(
+    env: SampleTable, rng: np.random.Generator, arm: int, t: int, n: int, step: int = 1
+) -> float:
+    """The sum of the samples asked for."""
+    total = 0.0
+    for i in range(n):
+        total += env.samples[t - 1 + i * step]
+    return total
