@@ -202,10 +202,13 @@ def test_a_plugin_is_rendered_like_the_shipped_ones(
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (None, ["no module 'absent_plugin' is found"]),
-        ("import absent_library", ["'broken' cannot be imported", "absent_library"]),
-        ("raise OSError('no\\ndisk')", ["'broken' cannot be imported", "OSError: no disk"]),
-        ("x = 1", ["'broken' has no function chapter(data)"]),
+        (None, ["got 'absent_plugin'", "a module that Python finds"]),
+        (
+            "import absent_library",
+            ["got 'broken'", "a module that can be imported", "absent_library"],
+        ),
+        ("raise OSError('no\\ndisk')", ["got 'broken'", "(OSError: no"]),
+        ("x = 1", ["got 'broken'", "a function chapter(data)"]),
     ],
 )
 def test_a_plugin_that_cannot_be_used_is_one_line_and_status_2(

@@ -78,7 +78,7 @@ def test_the_sweeps_window_where_it_fits() -> None:
 def test_window_of_the_config(synthetic: SimpleNamespace, tmp_path: Path) -> None:
     t = synthetic.grid(10**4)
     plan = synthetic.Plan(np.tile(np.log(t), (2, 1)), T=10**4)
-    df = frame(synthetic, tmp_path, plan, window=[64, "1e8"])
+    df = frame(synthetic, tmp_path, plan, window=[64, 1e8])
     row = analysis.slopes(df).iloc[0]
     assert (row["window_low"], row["window_high"]) == (64, 10**4)
 
