@@ -1,7 +1,7 @@
 """Every shipped algorithm gives the rows that a store of an earlier version holds, bit for bit.
 
-`catalogue/VERSION/rows` has two replicates of each algorithm, made by that version. A kernel whose own
-version was raised since may give others; its old rows stay readable.
+`catalogue/VERSION/rows` has two replicates of each algorithm, made by that version. A kernel whose
+own version was raised since may give others; its old rows stay readable.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from sweep.store import Store
 ROWS = Path(__file__).with_name("catalogue") / "0.1.0" / "rows"
 BANDITS = (
     "ucb1", "{name:kl_ucb,c:[0,3]}", "moss", "imed", "thompson_beta",
-    "{name:thompson_beta,draws:all}", "successive_elimination", "dp_se", "naive_dp_ucb", "adap_klucb", "adap_moss", "adap_imed",
+    "{name:thompson_beta,draws:all}", "successive_elimination", "dp_se", "naive_dp_ucb",
+    "adap_klucb", "adap_moss", "adap_imed",
     "{name:dp_ucb,bound:[union,mt15],budget:[per_arm,split]}", "{name:adap_ucb,alpha:[1,3.1]}",
     "anytime_lazy_ucb", "lazy_dp_ts",
 )  # fmt: skip
