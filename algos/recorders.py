@@ -27,7 +27,7 @@ class GapRecorder:
         actions: int,
         column: str,
     ) -> None:
-        self._checkpoints, self._horizons, self._column = checkpoints, horizons, column
+        self._checkpoints, self._horizons, self.column = checkpoints, horizons, column
         self._regret = np.zeros((replicates, len(checkpoints)))
         self._counts_at = np.zeros((replicates, len(horizons), actions), np.int64)
         self._counts, self._cursor = np.zeros(actions, np.int64), np.zeros(2, np.int64)
@@ -47,7 +47,7 @@ class GapRecorder:
 
     def outcome(self) -> Outcome:
         """`regret` (replicates, C) and the counts (replicates, H, actions)."""
-        return {"regret": self._regret, self._column: self._counts_at}
+        return {"regret": self._regret, self.column: self._counts_at}
 
 
 class RunningRecorder:

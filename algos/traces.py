@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import types
-from numba.extending import overload
+from numba.extending import overload, register_jitable
 
 from algos.dispatch import implements, seam
 from algos.environments import benchmark, block_cost, block_regret
@@ -94,6 +94,22 @@ def release_nothing(trace: Any, t: int, source: int, value: float) -> None:
     """For traces that keep no messages."""
 
 
+@register_jitable
+def _fill(trace: GapTrace, env: Any, at: int) -> None:
+    """Fill the checkpoint of round `at`, and its horizon if it is one.
+
+    Summed from the counts, action by action: the same number however the rounds came in blocks.
+    """
+    total = 0.0
+    for j in range(trace.counts.size):
+        total += block_regret(env, j, trace.counts[j])
+    trace.regret[trace.cursor[0]] = total
+    trace.cursor[0] += 1
+    if trace.cursor[1] < trace.horizons.size and trace.horizons[trace.cursor[1]] == at:
+        trace.counts_at[trace.cursor[1], :] = trace.counts
+        trace.cursor[1] += 1
+
+
 @implements(record, GapTrace)
 def record_counts(trace: GapTrace, env: Any, t: int, action: int, n: int) -> None:
     """Count `n` plays of `action`; fill the checkpoints among them."""
@@ -104,7 +120,7 @@ def record_counts(trace: GapTrace, env: Any, t: int, action: int, n: int) -> Non
         if at > end:
             break
         trace.counts[action] = before + at - t + 1
-        fill_from_counts(trace, env, at)
+        _fill(trace, env, at)
     trace.counts[action] = before + n
 
 
@@ -125,25 +141,7 @@ def record_cycle_counts(trace: GapTrace, env: Any, t: int, actions: np.ndarray, 
         # the block's last round may itself be a checkpoint
         if trace.cursor[0] < trace.checkpoints.size:
             if trace.checkpoints[trace.cursor[0]] == at:
-                fill_from_counts(trace, env, at)
-
-
-@seam
-def fill_from_counts(trace: Any, env: Any, at: int) -> None:
-    """Fill the next checkpoint, round `at`, from the counts up to it."""
-
-
-@implements(fill_from_counts, GapTrace)
-def fill_gap_trace(trace: GapTrace, env: Any, at: int) -> None:
-    """Sum from the counts, action by action: the same number however the rounds came in blocks."""
-    total = 0.0
-    for j in range(trace.counts.size):
-        total += block_regret(env, j, trace.counts[j])
-    trace.regret[trace.cursor[0]] = total
-    trace.cursor[0] += 1
-    if trace.cursor[1] < trace.horizons.size and trace.horizons[trace.cursor[1]] == at:
-        trace.counts_at[trace.cursor[1], :] = trace.counts
-        trace.cursor[1] += 1
+                _fill(trace, env, at)
 
 
 @implements(record, RunningTrace)

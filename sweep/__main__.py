@@ -45,6 +45,7 @@ class Analysis:
             report = analysis.write_report(
                 str(folder), store, reuse=unchanged, plugins=self.chapters
             )
+            show(report, Console(highlight=False))
         except analysis.AnalysisError as error:
             print(f"no report: {error}", file=sys.stderr)
             return None
@@ -53,7 +54,6 @@ class Analysis:
             note.write_text(traceback.format_exc(), encoding="utf-8")
             print(f"no report: {type(error).__name__}: {error}; see {note}", file=sys.stderr)
             return None
-        show(report, Console(highlight=False))
         names = ("manifest.parquet", "config.yaml", "report.html")
         return Published(
             tables={name: folder / "tables" / f"{name}.csv" for name in report.tables},

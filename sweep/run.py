@@ -230,7 +230,7 @@ class Invocation:
         config = OmegaConf.to_yaml(self.settings.resolved)
         job.record.write_record(config, shlex.join(self.command))
         job.write_manifest()
-        store.keep_definitions(large_contents(job.plan.instances))
+        store.keep_definitions(large_contents(one.definition for one in job.plan.instances))
 
     def _simulate(self, driver: Driver, executor: Executor | None, stoppable: Stoppable) -> None:
         """Play what is pending and what the rule asks for; note what failed."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pandas as pd
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -36,7 +37,10 @@ def _show(overview: Overview, console: Console) -> None:
     console.print(Text(overview.title, style="bold"), soft_wrap=True)
     content = [
         list(map(str, overview.table.columns)),
-        *overview.table.astype(str).to_numpy().tolist(),
+        *(
+            ["" if pd.isna(value) else str(value) for value in row]
+            for row in overview.table.itertuples(index=False)
+        ),
     ]
     if _width(content) > min(WIDTH, console.width):
         content = [[text.replace(" [", "\n[") for text in row] for row in content]

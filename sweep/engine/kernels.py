@@ -22,7 +22,7 @@ from typing import Any
 from numba.core.errors import NumbaError
 
 from algos import kernel_cache
-from algos.contents import large_contents
+from algos.contents import is_address
 from algos.errors import InputError, Words, shown
 from algos.registry import load_plugins
 from algos.work import Work
@@ -48,7 +48,7 @@ def check_kernels(needed: Sequence[Work], plugins: Sequence[str], cores: int) ->
     marks = {id(work): _mark(work, plugins) for work in needed}
     missing = [work for work in needed if not marks[id(work)].exists()]
     # What is large stays in this process.
-    apart = [work for work in missing if not large_contents([work.instance])]
+    apart = [work for work in missing if not is_address(work.instance.definition)]
     if cores > 1 and len(apart) > 1:
         workers = min(cores, len(apart))
         context = get_context("spawn")

@@ -218,7 +218,7 @@ class RayExecutor:
     ) -> None:
         self.needed, self.address, self.actors = needed, address, actors
         self.plugins = plugins
-        self._contents = large_contents(instances)
+        self._contents = large_contents(instance.definition for instance in instances)
         self._stack = ExitStack()
 
     def __enter__(self) -> RayExecutor:

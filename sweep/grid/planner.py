@@ -149,11 +149,11 @@ def _instances(
                     labelled.append(instance)
         except InputError as error:
             raise error.under("grid") from None
-    for name, values in sizes.items():
-        if values and name not in used:
+    for name, given in sizes.items():
+        if given and name not in used:
             raise InputError(
                 f"grid.{name}",
-                Words(", ".join(map(str, values))),
+                Words(", ".join(map(str, given))),
                 f"nothing: no instance in the grid takes its {name} from this axis",
             )
     return found

@@ -238,8 +238,8 @@ class Pending:
         inventory = next(found for since, found in reversed(self._inventories) if cell >= since)
         present = [
             (start, stop, column)
-            for column in range(section.served if inventory is not None else 0)
-            for start, stop in inventory.stretches(cell + column)
+            for column in range(section.served)
+            for start, stop in (inventory.stretches(cell + column) if inventory else ())
         ]
         if not present and not low[own].any() and (high[own] == count).all():
             yield 0, count, np.ones(section.served, dtype=bool)

@@ -105,9 +105,13 @@ def pack(store: str, sweep: str, target: Path) -> None:
         columns = ["cell", "stream", "instance_definition"]
         manifest = pq.read_table(place.local / folder / "manifest.parquet", columns=columns)
         for path in map(path_of, addresses_in(manifest["instance_definition"])):
-            with place.source(path) as source, _new(target) as file:
-                shutil.copyfileobj(source, file)
-            files.append(_entry(Path(file.name), path))
+            try:
+                with place.source(path) as source, _new(target) as file:
+                    shutil.copyfileobj(source, file)
+            except FileNotFoundError as error:
+                print(f"left out {path}: {error}", flush=True)
+            else:
+                files.append(_entry(Path(file.name), path))
         for kind, column in (("rows", "cell"), ("timings", "stream")):
             wanted = manifest[column].combine_chunks().unique()
             for table in _matching(place.local / kind, column, wanted):

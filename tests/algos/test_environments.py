@@ -7,7 +7,8 @@ import pytest
 from numba import njit
 from scipy import stats
 
-from algos.environments import block_regret, number_of_arms, observe, pull
+from algos.environments import block_regret, number_of_arms, pull
+from algos.full_information.environments import observe
 from algos.instances import resolve
 
 

@@ -9,19 +9,21 @@ three tests for each of the settings here, a run with fresh seeds fails with pro
 from __future__ import annotations
 
 from math import exp, inf, sqrt
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from reference import full_information as ref
 from reference.common import Trajectory
-from reference.compare import Case, Table, bits, fractions, mutant, spread, twins
+from reference.compare import Case, mutant
 from reference.distribution import disagreements, kernel_sample, reference_sample
+from reference.finding import home, reference
+from reference.tables import Table, bits, fractions, spread, twins
 from test_reference_distribution import LEVEL, other
 
 from algos import InputError, algorithm, replay, resolve_instance, simulate
-from algos.traces import ActionTrace
+from algos.traces import ActionTrace, MessageTrace
 
 FTL, HEDGE, FTNL, RNM = "ftl", "decreasing_hedge", "ftnl", "rnm_ftnl"
 TABLES = 20
@@ -80,7 +82,7 @@ def test_same_actions_and_messages(case: Case) -> None:
     played = []
     for number in range(TABLES):
         table, T = case.draw(number)
-        played.append(case.reference(table, T, number, ref))
+        played.append(case.reference(table, T, number))
         assert case.difference(table, T, number, played[-1]) == "", f"table {number}"
     # The comparison is worth something only where choices are made.
     assert sum(switches(run) for run in played) >= 20
@@ -93,7 +95,7 @@ def test_same_actions_and_messages(case: Case) -> None:
 def test_same_actions_over_many_rounds(case: Case) -> None:
     """Long enough for long blocks; half of `rivals` is spent behind a leader that has to fall."""
     table, T = case.draw(0)
-    expected = case.reference(table, T, 0, ref)
+    expected = case.reference(table, T, 0)
     assert case.difference(table, T, 0, expected) == ""
     if case.table is rivals:
         assert expected[0][T // 2] != expected[0][-1]
@@ -105,7 +107,7 @@ def test_a_horizon_just_before_at_and_after_each_release(name: str) -> None:
     case = Case(name, fractions, 0.5, T=(70, 70), K=(2, 5))
     table, longest = case.draw(1)
     for T in range(1, longest + 1):
-        expected = case.reference(table, T, 1, ref)
+        expected = case.reference(table, T, 1)
         assert case.difference(table, T, 1, expected) == "", f"T={T}"
 
 
@@ -145,7 +147,7 @@ MISTAKES: list[tuple[str, Case, str, str, str]] = [
     [pytest.param(*mistake[1:], id=f"{mistake[2]}: {mistake[0]}") for mistake in MISTAKES],
 )
 def test_a_planted_mistake_is_noticed(case: Case, function: str, right: str, wrong: str) -> None:
-    assert case.notices(mutant(function, right, wrong, ref), TABLES)
+    assert case.notices(function, right, wrong, TABLES)
 
 
 # Algorithm, epsilon, parameters, T, K, range of the random means.
@@ -162,22 +164,23 @@ SETTINGS: list[tuple[str, float | None, dict[str, float], int, int, tuple[float,
 ]
 
 
-def compare_setting(number: int, module: Any) -> list[str]:
+def compare_setting(number: int, module: ModuleType | None = None) -> list[str]:
     """The disagreements of a kernel with the same algorithm in `module`."""
     name, epsilon, parameters, T, K, (low, high) = SETTINGS[number]
     means = np.random.default_rng([2026, number]).uniform(low, high, K)
     instance = {"name": "bernoulli", "means": means.tolist()}
     keywords = parameters if epsilon is None else {"epsilon": epsilon, **parameters}
-    reference = reference_sample(getattr(module, name), instance, means, T, number, keywords)
-    assert len(np.unique(np.round(reference[0], 6))) > 1, "the setting leaves nothing to compare"
-    return disagreements(kernel_sample(name, instance, T, epsilon, parameters), reference, LEVEL)
+    play = getattr(module or home(name), name)
+    expected = reference_sample(play, instance, means, T, number, keywords)
+    assert len(np.unique(np.round(expected[0], 6))) > 1, "the setting leaves nothing to compare"
+    return disagreements(kernel_sample(name, instance, T, epsilon, parameters), expected, LEVEL)
 
 
 @pytest.mark.parametrize(
     "number", range(len(SETTINGS)), ids=lambda n: f"{SETTINGS[n][0]}-{SETTINGS[n][1]}"
 )
 def test_regret_has_the_same_distribution(number: int) -> None:
-    assert compare_setting(number, ref) == []
+    assert compare_setting(number) == []
 
 
 @pytest.mark.parametrize("name", [FTL, HEDGE, RNM])
@@ -186,8 +189,8 @@ def test_other_arms_give_the_same_distribution(name: str, arms: str) -> None:
     instance, means = other(arms, np.random.default_rng([2027, *arms.encode()]), 3)
     epsilon = 0.5 if algorithm(name).uses_epsilon else None
     keywords = {} if epsilon is None else {"epsilon": epsilon}
-    reference = reference_sample(getattr(ref, name), instance, means, 150, 7, keywords)
-    assert disagreements(kernel_sample(name, instance, 150, epsilon, {}), reference, LEVEL) == []
+    expected = reference_sample(reference(name), instance, means, 150, 7, keywords)
+    assert disagreements(kernel_sample(name, instance, 150, epsilon, {}), expected, LEVEL) == []
 
 
 @pytest.mark.parametrize(
@@ -203,7 +206,8 @@ def test_a_planted_mistake_shifts_the_distribution(
     number: int, function: str, right: str, wrong: str
 ) -> None:
     """The comparison has power: the same samples with one mistake, and it rejects."""
-    assert compare_setting(number, mutant(function, right, wrong, ref)) != []
+    changed = mutant(function, right, wrong, home(SETTINGS[number][0]))
+    assert compare_setting(number, changed) != []
 
 
 def test_the_two_private_algorithms_differ_in_their_noise_only() -> None:
@@ -227,7 +231,8 @@ def chosen(x: int, epsilon: float, noise: float, runs: int) -> float:
     rewards[3 : 3 + x, 0] = 1.0
     env = resolve_instance({"name": "reward_table", "rewards": rewards.tolist()}).environment
     none = np.zeros(0, np.int64)
-    trace = ActionTrace(np.zeros(8, np.int64), none, none, np.zeros(0), np.zeros(1, np.int64))
+    unheard = MessageTrace(none, none, np.zeros(0), np.zeros(1, np.int64))
+    trace = ActionTrace(np.zeros(8, np.int64), unheard)
     rng = np.random.default_rng([x, int(noise)])
     kernel = algorithm(RNM).kernel
     count = 0
@@ -306,7 +311,10 @@ def test_doubling_gaps(specification: dict[str, Any], means: tuple[float, ...]) 
     instance = resolve_instance({"name": "doubling_gap", **specification})
     assert instance.means == means
     explicit = resolve_instance({"name": "bernoulli", "means": list(means)})
-    assert instance == explicit and instance.families == ("bandit", "full_information")
+    assert instance.definition == explicit.definition and instance.families == (
+        "bandit",
+        "full_information",
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,9 @@
 """Golden values: a kernel whose results change must bump its version.
 
 `golden.json` holds, per algorithm and version, the outcome columns of a few replicates and the
-numbers that one released. When a
-change of results is meant, bump the version in the registry and run this file as a script.
+numbers that one released, on the instances that the family's references name. When a change of
+results is meant, bump the version in the registry and run this file as a script, with tests/ on
+PYTHONPATH.
 """
 
 from __future__ import annotations
@@ -12,21 +13,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from reference.finding import package
 
 from algos import algorithms, replay, simulate
 
 FILE = Path(__file__).with_name("golden.json")
-INSTANCES = {
-    "bandit": [
-        {"name": "bernoulli", "means": [0.9, 0.5, 0.3]},
-        {"name": "finite_support", "values": [[0, 0.5, 1], [0, 0.4]],
-         "probabilities": [[0.2, 0.3, 0.5], [0.5, 0.5]]},
-        {"name": "beta", "a": [2, 1], "b": [1, 2]},
-        {"name": "uniform", "low": [0.2, 0.1], "high": [0.9, 0.4]},
-    ],
-    "stopping_rule": [{"name": "two_point", "mu": 0.9}, {"name": "two_point", "mu": -0.4, "R": 2}],
-}  # fmt: skip
-INSTANCES["full_information"] = INSTANCES["bandit"]
 T = 4000
 EPSILON = 0.7
 
@@ -34,7 +25,7 @@ EPSILON = 0.7
 def outcomes(name: str, family: str) -> list[dict[str, object]]:
     """Outcome columns of three replicates on each of the family's instances."""
     found = []
-    for instance in INSTANCES[family]:
+    for instance in package(family).GOLDEN:
         result = simulate(name, instance, epsilon=EPSILON, T=T, replicates=3, seed=42)
         columns = {key: np.asarray(value).tolist() for key, value in result.outcome.items()}
         values = replay(name, instance, epsilon=EPSILON, T=T, seed=42).message_value

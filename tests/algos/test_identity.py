@@ -7,7 +7,7 @@ import numpy as np
 from algos.checkpoints import LONGEST, grid
 from algos.identity import canonical, cell_id, generator
 from algos.instances import resolve
-from algos.simulate import Work
+from algos.work import Work
 
 
 def stream(algorithm="adap_ucb", instance="azize_fig3", epsilon=1.0, T=1000, **parameters):
@@ -20,7 +20,7 @@ def test_a_named_instance_is_its_definition():
     assert stream() == stream(instance={"name": "equal_gap", "K": 5, "gap": 0.7, "best": 0.8})
     linear = {"name": "linear", "K": 5, "low": 0.25, "high": 0.75}
     assert stream(instance="sajed_c2") == stream(instance="hu_distinct") == stream(instance=linear)
-    assert resolve(linear).label == "sajed_c2"
+    assert resolve(linear).row_label == resolve("hu_distinct").row_label == "sajed_c2"
 
 
 def test_what_a_stream_depends_on():

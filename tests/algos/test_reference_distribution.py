@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from reference import bandit as ref
 from reference.compare import mutant
 from reference.distribution import Floats, disagreements, kernel_sample, reference_sample
+from reference.finding import home, reference
 
 WIDE, NARROW = (0.05, 0.95), (0.35, 0.65)
 
@@ -70,32 +70,32 @@ def other(name: str, rng: np.random.Generator, K: int) -> tuple[dict[str, Any], 
     return {"name": name, "low": low.tolist(), "high": high.tolist()}, (low + high) / 2
 
 
-def compare_setting(number: int, module: ModuleType) -> list[str]:
+def compare_setting(number: int, module: ModuleType | None = None) -> list[str]:
     """The disagreements of a kernel with the same algorithm in `module`."""
     algorithm, epsilon, parameters, T, _, _ = SETTINGS[number]
     instance, means = bernoulli(number)
     keywords = parameters if epsilon is None else {"epsilon": epsilon, **parameters}
-    play = getattr(module, algorithm)
-    reference = reference_sample(play, instance, means, T, number, keywords)
-    assert len(np.unique(np.round(reference[0], 6))) > 1, "the setting leaves nothing to compare"
+    play = getattr(module or home(algorithm), algorithm)
+    expected = reference_sample(play, instance, means, T, number, keywords)
+    assert len(np.unique(np.round(expected[0], 6))) > 1, "the setting leaves nothing to compare"
     kernel = kernel_sample(algorithm, instance, T, epsilon, parameters)
-    return disagreements(kernel, reference, LEVEL)
+    return disagreements(kernel, expected, LEVEL)
 
 
 @pytest.mark.parametrize(
     "number", range(len(SETTINGS)), ids=lambda n: f"{SETTINGS[n][0]}-{SETTINGS[n][1]}"
 )
 def test_regret_has_the_same_distribution(number: int) -> None:
-    assert compare_setting(number, ref) == []
+    assert compare_setting(number) == []
 
 
 @pytest.mark.parametrize("name", OTHER_ARMS)
 def test_other_arms_give_the_same_distribution(name: str) -> None:
     instance, means = other(name, np.random.default_rng([2025, *name.encode()]), 3)
     keywords = {"epsilon": 2.0, "alpha": 1.0}
-    reference = reference_sample(ref.adap_ucb, instance, means, 800, 7, keywords)
+    expected = reference_sample(reference("adap_ucb"), instance, means, 800, 7, keywords)
     kernel = kernel_sample("adap_ucb", instance, 800, 2.0, {"alpha": 1.0})
-    assert disagreements(kernel, reference, LEVEL) == []
+    assert disagreements(kernel, expected, LEVEL) == []
 
 
 @pytest.mark.parametrize(
@@ -111,4 +111,5 @@ def test_a_planted_mistake_shifts_the_distribution(
     number: int, function: str, right: str, wrong: str
 ) -> None:
     """The comparison has power: the same samples with one mistake, and it rejects."""
-    assert compare_setting(number, mutant(function, right, wrong)) != []
+    changed = mutant(function, right, wrong, home(SETTINGS[number][0]))
+    assert compare_setting(number, changed) != []

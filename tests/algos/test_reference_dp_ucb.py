@@ -6,13 +6,16 @@ fails with probability at most 1e-6.
 """
 
 from math import inf
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
-from reference import dp_ucb as ref
-from reference.compare import Case, bits, fractions, mutant, twins
+from reference.bandit import dp_ucb as ref
+from reference.compare import Case, mutant
 from reference.distribution import disagreements, kernel_sample, reference_sample
+from reference.finding import home
+from reference.tables import bits, fractions, twins
 
 from algos import algorithm, simulate
 from algos.bandit.dp_ucb import BOUNDS, BUDGETS, noise_bound
@@ -46,14 +49,14 @@ LONG = [
 def test_same_actions_and_messages(case: Case) -> None:
     for number in range(TABLES):
         table, T = case.draw(number)
-        expected = case.reference(table, T, number, ref)
+        expected = case.reference(table, T, number)
         assert case.difference(table, T, number, expected) == "", f"table {number}"
 
 
 @pytest.mark.parametrize("case", LONG, ids=str)
 def test_same_actions_over_a_longer_horizon(case: Case) -> None:
     table, T = case.draw(0)
-    expected = case.reference(table, T, 0, ref)
+    expected = case.reference(table, T, 0)
     assert case.difference(table, T, 0, expected) == ""
 
 
@@ -103,7 +106,7 @@ MISTAKES = [
     [pytest.param(*mistake[1:], id=f"{mistake[2]}: {mistake[0]}") for mistake in MISTAKES],
 )
 def test_a_planted_mistake_is_noticed(case: Case, function: str, right: str, wrong: str) -> None:
-    assert case.notices(mutant(function, right, wrong, ref), TABLES)
+    assert case.notices(function, right, wrong, TABLES)
 
 
 SETTINGS: list[tuple[str, float, dict[str, Any], int, int]] = [
@@ -114,12 +117,12 @@ SETTINGS: list[tuple[str, float, dict[str, Any], int, int]] = [
 LEVEL = 1e-6 / (3 * len(SETTINGS))
 
 
-def compared(number: int, module: Any) -> list[str]:
+def compared(number: int, module: ModuleType | None = None) -> list[str]:
     """The disagreements of a kernel with the same algorithm in `module`."""
     name, epsilon, parameters, T, K = SETTINGS[number]
     means = np.random.default_rng([2028, number]).uniform(0.05, 0.95, K)
     instance = {"name": "bernoulli", "means": means.tolist()}
-    play = getattr(module, name)
+    play = getattr(module or home(name), name)
     reference = reference_sample(
         play, instance, means, T, number, {"epsilon": epsilon, **parameters}
     )
@@ -129,7 +132,7 @@ def compared(number: int, module: Any) -> list[str]:
 
 @pytest.mark.parametrize("number", range(len(SETTINGS)), ids=lambda n: SETTINGS[n][0])
 def test_regret_has_the_same_distribution(number: int) -> None:
-    assert compared(number, ref) == []
+    assert compared(number) == []
 
 
 def test_a_planted_mistake_shifts_the_distribution() -> None:

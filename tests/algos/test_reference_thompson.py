@@ -10,14 +10,17 @@ probability at most 1e-6.
 """
 
 from math import inf
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 from numba import njit
-from reference import thompson as ref
-from reference.compare import Case, bits, fractions, mutant, twins
+from reference.bandit import thompson as ref
+from reference.compare import Case, mutant
 from reference.distribution import disagreements, kernel_sample, reference_sample
+from reference.finding import home
+from reference.tables import bits, fractions, twins
 
 TABLES = 6
 LAZY_EPSILONS = (0.05, 0.5, 5.0, inf)
@@ -54,7 +57,7 @@ def test_compiled_beta_draws_are_numpys_bit_for_bit() -> None:
 def test_same_actions_and_messages(case: Case) -> None:
     for number in range(TABLES):
         table, T = case.draw(number)
-        expected = case.reference(table, T, number, ref)
+        expected = case.reference(table, T, number)
         assert case.difference(table, T, number, expected) == "", f"table {number}"
 
 
@@ -62,10 +65,10 @@ def test_same_actions_and_messages(case: Case) -> None:
 def test_a_batch_that_the_horizon_cuts_releases_nothing(epsilon: float) -> None:
     case = Case("lazy_dp_ts", fractions, epsilon, ALL, T=(200, 200), K=(2, 4))
     table, longest = case.draw(1)
-    _, messages = case.reference(table, longest, 1, ref)
+    _, messages = case.reference(table, longest, 1)
     for T in sorted({t + shift for t, _, _ in messages for shift in (-1, 0, 1)}):
         if table.shape[1] <= T <= longest:
-            expected = case.reference(table, T, 1, ref)
+            expected = case.reference(table, T, 1)
             assert case.difference(table, T, 1, expected) == "", f"T={T}"
 
 
@@ -90,7 +93,7 @@ MISTAKES = [
     [pytest.param(*mistake[1:], id=f"{mistake[2]}: {mistake[0]}") for mistake in MISTAKES],
 )
 def test_a_planted_mistake_is_noticed(case: Case, function: str, right: str, wrong: str) -> None:
-    assert case.notices(mutant(function, right, wrong, ref), TABLES)
+    assert case.notices(function, right, wrong, TABLES)
 
 
 SETTINGS: list[tuple[str, float | None, int, int]] = [
@@ -108,13 +111,13 @@ SKIPPING: list[tuple[str, float | None, Any, int]] = [
 LEVEL = 1e-6 / (3 * (len(SETTINGS) + len(SKIPPING)))
 
 
-def compared(number: int, module: Any) -> list[str]:
+def compared(number: int, module: ModuleType | None = None) -> list[str]:
     """The disagreements of a kernel with the same algorithm in `module`."""
     algorithm, epsilon, T, K = SETTINGS[number]
     means = np.random.default_rng([2027, number]).uniform(0.05, 0.95, K)
     instance = {"name": "bernoulli", "means": means.tolist()}
     keywords = {} if epsilon is None else {"epsilon": epsilon}
-    play = getattr(module, algorithm)
+    play = getattr(module or home(algorithm), algorithm)
     reference = reference_sample(play, instance, means, T, number, keywords)
     assert len(np.unique(np.round(reference[0], 6))) > 1, "the setting leaves nothing to compare"
     return disagreements(kernel_sample(algorithm, instance, T, epsilon, {}), reference, LEVEL)
@@ -122,7 +125,7 @@ def compared(number: int, module: Any) -> list[str]:
 
 @pytest.mark.parametrize("number", range(len(SETTINGS)), ids=lambda n: SETTINGS[n][0])
 def test_regret_has_the_same_distribution(number: int) -> None:
-    assert compared(number, ref) == []
+    assert compared(number) == []
 
 
 @pytest.mark.parametrize(("name", "epsilon", "instance", "T"), SKIPPING)

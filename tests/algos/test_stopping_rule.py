@@ -137,7 +137,8 @@ def test_a_table_gives_its_samples():
 
 
 def test_labels_tell_instances_apart():
-    labels = [resolve(s).label for s, _ in SPECIFICATIONS]
+    assert resolve(SPECIFICATIONS[2][0]).label == "bounded_uniform(mu=-0.25)"
+    labels = [resolve(s).row_label for s, _ in SPECIFICATIONS]
     assert labels == [
         "two_point(mu=-0.6, R=2)",
         "bounded_uniform(mu=0.6, width=0.3, R=2)",

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numba import njit
 from numpy.typing import NDArray
-from reference.dp_ucb import height, tiles
+from reference.bandit.dp_ucb import height, tiles
 
 from algos.maths.tree import levels, prefix_noise
 

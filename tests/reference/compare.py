@@ -1,8 +1,4 @@
-"""Reward tables, the comparison of a replayed kernel with its reference, and planted mistakes.
-
-Tabulated rewards are multiples of 2^-30, so every sum of up to 2^23 of them is exact in float64
-whatever the order of the additions: a kernel may sum a block as it likes.
-"""
+"""The comparison of a replayed kernel with its reference, and planted mistakes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,61 +7,19 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from algos import replay
-from reference import bandit
-from reference.common import RewardSource, Trajectory
+from reference.common import Trajectory
+from reference.finding import home
+from reference.tables import Table, source
 
-Table = NDArray[np.float64]
-GRAIN = 2.0**30
 # An ulp or two: the values differ only in how the kernel arranges one division and one sum.
 MESSAGE_TOLERANCE = 1e-12
 
 
-def fractions(rng: np.random.Generator, rounds: int, K: int) -> Table:
-    """Continuous rewards, U^p with an exponent per arm: ties have probability (nearly) zero."""
-    exponent = np.exp(rng.uniform(-1.0, 1.0, K))
-    return np.rint(rng.random((rounds, K)) ** exponent * GRAIN) / GRAIN
-
-
-def bits(rng: np.random.Generator, rounds: int, K: int) -> Table:
-    """0/1 rewards with a mean per arm: without noise, equal indices are common."""
-    return (rng.random((rounds, K)) < rng.uniform(0.2, 0.9, K)).astype(np.float64)
-
-
-def twins(rng: np.random.Generator, rounds: int, K: int) -> Table:
-    """The same 0/1 column for every arm: without noise, ties form again and again and last."""
-    return np.repeat(bits(rng, rounds, 1), K, axis=1)
-
-
-def ladder(rng: np.random.Generator, rounds: int, K: int) -> Table:
-    """0/1 rewards, means .95, .84 and others lower: eliminations in the first two epochs."""
-    means = np.concatenate([[0.95, 0.84], rng.choice([0.05, 0.3, 0.7], K)])[:K]
-    return (rng.random((rounds, K)) < rng.permutation(means)).astype(np.float64)
-
-
-def spread(rng: np.random.Generator, rounds: int, K: int) -> Table:
-    """Continuous rewards, one good arm in long batches and bad ones whose index overtakes it."""
-    means = np.concatenate([[0.85], rng.uniform(0.1, 0.6, K)])[:K]
-    noise = rng.uniform(-0.1, 0.1, (rounds, K))
-    return np.rint((rng.permutation(means) + noise) * GRAIN) / GRAIN
-
-
-def source(table: Table) -> RewardSource:
-    """The reward source that reads `table` (rounds 1-based)."""
-    rows = table.tolist()
-
-    def reward(t: int, arm: int) -> float:
-        value: float = rows[t - 1][arm]
-        return value
-
-    return reward
-
-
 @dataclass(frozen=True)
 class Case:
-    """One algorithm with its parameters, and the tables it is compared on."""
+    """One algorithm with its parameters, and the reward tables it is compared on."""
 
     algorithm: str
     table: Callable[[np.random.Generator, int, int], Table]
@@ -86,29 +40,32 @@ class Case:
         K = int(rng.integers(self.K[0], self.K[1], endpoint=True))
         return self.table(rng, T + int(rng.integers(0, 3)), K), T
 
-    def reference(self, table: Table, T: int, seed: int, module: ModuleType = bandit) -> Trajectory:
-        """What the plain implementation (or a mutant of it) does on the table."""
+    def reference(
+        self, table: Table, T: int, seed: int, module: ModuleType | None = None
+    ) -> Trajectory:
+        """What the plain implementation (or a mutant's) does on the table."""
         keywords = dict(self.parameters)
         if self.epsilon is not None:
             keywords["epsilon"] = self.epsilon
-        play: Callable[..., Trajectory] = getattr(module, self.algorithm)
+        play: Callable[..., Trajectory] = getattr(module or home(self.algorithm), self.algorithm)
         rng = np.random.default_rng(seed)
         return play(source(table), table.shape[1], T, rng, **keywords)
 
     def difference(self, table: Table, T: int, seed: int, expected: Trajectory) -> str:
         """How the replayed kernel differs from the expected trajectory; empty when it does not."""
-        instance = {"name": "reward_table", "rewards": table.tolist()}
+        instance = {"name": "reward_table", "rewards": table}
         rng = np.random.default_rng(seed)
         got = replay(
             self.algorithm, instance, epsilon=self.epsilon, T=T, rng=rng, **self.parameters
         )
         return compare(got, expected)
 
-    def notices(self, wrong_reference: ModuleType, tables: int) -> bool:
-        """Whether the kernel differs from a wrong reference on any of so many tables."""
+    def notices(self, function: str, right: str, wrong: str, tables: int) -> bool:
+        """Whether the kernel differs, on any of so many tables, from a reference with a mistake."""
+        changed = mutant(function, right, wrong, home(self.algorithm))
         for number in range(tables):
             table, T = self.draw(number)
-            if self.difference(table, T, number, self.reference(table, T, number, wrong_reference)):
+            if self.difference(table, T, number, self.reference(table, T, number, changed)):
                 return True
         return False
 
@@ -117,11 +74,11 @@ def compare(got: Any, expected: Trajectory) -> str:
     """The first difference between a replay and a trajectory, in words; empty when none."""
     actions, messages = np.array(expected[0]), expected[1]
     if got.actions.shape != actions.shape:
-        return f"{got.actions.shape[0]} actions, expected {actions.shape[0]}"
-    differs = np.flatnonzero(got.actions != actions)
+        return f"actions of shape {got.actions.shape}, expected {actions.shape}"
+    differs = np.flatnonzero((got.actions != actions).reshape(len(actions), -1).any(axis=1))
     if differs.size:
         t = int(differs[0])
-        return f"round {t + 1}: arm {got.actions[t]}, expected {actions[t]}"
+        return f"round {t + 1}: action {got.actions[t]}, expected {actions[t]}"
     columns = (got.message_round, got.message_arm, got.message_value)
     if any(len(column) != len(messages) for column in columns):
         return f"{[len(column) for column in columns]} messages, expected {len(messages)}"
@@ -133,7 +90,7 @@ def compare(got: Any, expected: Trajectory) -> str:
     return ""
 
 
-def mutant(function: str, old: str, new: str, module: ModuleType = bandit) -> ModuleType:
+def mutant(function: str, old: str, new: str, module: ModuleType) -> ModuleType:
     """The reference `module` with `old` replaced by `new` in one function, where it occurs once.
 
     Raises AssertionError when it does not: the planted mistake would not be the one meant.

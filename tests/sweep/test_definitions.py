@@ -53,7 +53,7 @@ def either(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Store]:
         yield Store(tmp_path / "store")
     else:
         with object_store.bucket(tmp_path / "cache") as url:
-            yield Store(url % "store")
+            yield Store(url % request.node.name.partition("[")[0])
 
 
 def file_of(store: Store, name: str) -> Path:

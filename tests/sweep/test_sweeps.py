@@ -92,8 +92,8 @@ def test_what_is_damaged_is_named(sweep):
 def test_a_given_folder_is_not_published(sweep, tmp_path):
     """Whoever names a sweep by its folder has a store of his own in mind."""
     with object_store.bucket(tmp_path / "cache") as url:
-        given = find_sweep(str(sweep.folder), url % "elsewhere")
-        assert given.store.root == url % "elsewhere" and given.folder == sweep.folder
+        given = find_sweep(str(sweep.folder), url % "nothing-here")
+        assert given.store.root == url % "nothing-here" and given.folder == sweep.folder
         assert given.publish([sweep.folder / "config.yaml"]) == ""
         assert given.store.sweeps() == {}
     beside = find_sweep(str(sweep.folder), tmp_path / "nowhere")
@@ -103,24 +103,25 @@ def test_a_given_folder_is_not_published(sweep, tmp_path):
 def test_one_mirror_for_sweep_and_report(tmp_path, monkeypatch):
     """A report sends what it wrote; what the sweep has not published stays, what is newer too."""
     with object_store.bucket(tmp_path / "cache") as url:
-        store = Store(url % "store")
+        store = Store(url % "mirrored")
         store.open_for_writing()
         made = Sweep(store, "grid-1")
         made.write_record("grid: {}\n", "x")
         made.write_manifest([piece(("a", "x"))], DESCRIBED)
         (made.folder / "tracking.json").write_text("{1}")
-        assert store.publish_sweep("grid-1") == f"{url.partition('?')[0] % 'store'}/sweeps/grid-1"
+        there = f"{store.root.partition('?')[0]}/sweeps/grid-1"
+        assert store.publish_sweep("grid-1") == there
         (made.folder / "tracking.json").write_text("{1,2}")
-        found = find_sweep("latest", url % "store")
+        found = find_sweep("latest", url % "mirrored")
         assert found.folder == made.folder and families(found.manifest()) == DESCRIBED
         (found.folder / "report.html").write_text("<p>")
-        assert found.publish([found.folder / "report.html"]).endswith("/sweeps/grid-1")
+        assert found.publish([found.folder / "report.html"]) == there
         place = store.place
         assert place.read("sweeps/grid-1/report.html").to_pybytes() == b"<p>"
         assert place.read("sweeps/grid-1/tracking.json").to_pybytes() == b"{1}"
 
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "another"))
-        record = sorted(path.name for path in find_sweep("grid", url % "store").folder.iterdir())
+        record = sorted(path.name for path in find_sweep("grid", url % "mirrored").folder.iterdir())
         assert record == ["command.txt", "config.yaml", "manifest.parquet"]
 
 

@@ -1,4 +1,4 @@
-"""DP-UCB and the naive private UCB, round by round; conventions as in reference.bandit.
+"""DP-UCB.
 
 The tree is kept whole: a dictionary from (level, number) to a node's noise, drawn when the node
 first enters a released sum, which is when its last leaf arrives.
@@ -83,29 +83,5 @@ def dp_ucb(
             noise += nodes[arm][node]
         noisy_sum[arm] = sum(rewards[arm]) + noise
         messages.append((t, arm, noisy_sum[arm]))
-        actions.append(arm)
-    return actions, messages
-
-
-def naive_dp_ucb(
-    reward: RewardSource, K: int, T: int, rng: Generator, *, epsilon: float
-) -> Trajectory:
-    """azize2022 section 4's first baseline: UCB1 on means of which each is epsilon / (KT)-DP."""
-    actions: list[int] = []
-    messages: list[Message] = []
-    total, n = [0.0] * K, [0] * K
-    for t in range(1, T + 1):
-        if t <= K:
-            arm = t - 1
-        else:
-            indices = []
-            for a in range(K):
-                sensitivity = 1.0 / n[a]
-                mean = total[a] / n[a] + rng.laplace(0.0, sensitivity / (epsilon / (K * T)))
-                messages.append((t - 1, a, mean))
-                indices.append(mean + sqrt(2.0 * log(t) / n[a]))
-            arm = uniform_argmax(indices, rng)
-        total[arm] += reward(t, arm)
-        n[arm] += 1
         actions.append(arm)
     return actions, messages

@@ -1,4 +1,4 @@
-"""Thompson sampling and Lazy-DP-TS as hu2024 prints them; conventions as in reference.bandit.
+"""Thompson sampling and Lazy-DP-TS as hu2024 prints them.
 
 A posterior draw is one `rng.beta(a, b)` per arm and round, in index order: what the kernels
 do with draws = "all".
