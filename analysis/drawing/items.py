@@ -57,7 +57,8 @@ class Series:
             for v in (self.low, self.high, self.n)
         )
         marked = np.broadcast_to(False if self.marked is None else np.asarray(self.marked), x.shape)
-        common = {"series": wrapped(self.label), "name": self.name, "panel": self.panel}
+        common = {"series": wrapped(self.label), "name": self.name}
+        common |= {"panel": self.panel} if self.panel else {}
         found = []
         for i in np.flatnonzero(np.isfinite(x) & np.isfinite(y)):
             alone = x[i] >= self.apart or x.size == 1

@@ -70,7 +70,7 @@ def chart(
 
 def _data(records: Iterable[Record]) -> alt.Data:
     """Records as one JSON text, which Altair passes on as it is."""
-    text = json.dumps(list(records), ensure_ascii=False, allow_nan=False)
+    text = json.dumps(list(records), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return alt.Data(values=text, format=alt.DataFormat(type="json"))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,6 +16,7 @@ import pandas as pd
 from analysis.chapter import Chapter, Data
 from analysis.rendering import embedded
 from analysis.report.record import Report, versions
+from sweep.store.columns import MEANINGS
 
 OPEN_ROWS = 30
 """A longer table is folded."""
@@ -89,11 +91,13 @@ def render(
 
 
 def strings(table: pd.DataFrame) -> list[list[str]]:
-    """The rows of a table as texts."""
-    return [
-        ["" if value is None or value is pd.NA else str(value) for value in row]
-        for row in table.itertuples(index=False)
-    ]
+    """The rows of a table as texts; no line breaks within an interval."""
+    return [[_unbroken(str(value)) for value in row] for row in table.itertuples(index=False)]
+
+
+def _unbroken(text: str) -> str:
+    """The text with spaces inside brackets that no line is broken at."""
+    return re.sub(r"\[[^\[\]]{1,40}\]", lambda found: found[0].replace(" ", "\u00a0"), text)
 
 
 def glossary(
@@ -101,7 +105,8 @@ def glossary(
 ) -> list[tuple[str, dict[str, str]]]:
     """What the columns of the views mean, by the title of the chapter that shows them.
 
-    A chapter's own words come first, then those of the families and of the store. What an earlier
+    A chapter's own words come first, then those of the families and of the store's columns (for a
+    column of a table of the store, that table's). What an earlier
     chapter explains in the same words is left out.
     """
     described = {
@@ -110,10 +115,11 @@ def glossary(
         for column in family.get("columns", ())
         if column.get("meaning")
     }
+    described = {**MEANINGS["manifest"], **MEANINGS["rows"], **described}
     given: set[tuple[str, str]] = set()
     found = []
     for chapter in chapters:
-        words = described | dict(chapter.meanings)
+        words = {**described, **MEANINGS.get(chapter.name, {}), **chapter.meanings}
         new = {name: words[name] for name in chapter.view.columns if name in words}
         new = {name: text for name, text in new.items() if (name, text) not in given}
         given |= set(new.items())

@@ -98,8 +98,7 @@ def test_contract(module: ModuleType, data: Data) -> None:
     assert pd.read_csv(_csv(chapter.table)).shape == chapter.table.shape
     assert chapter.view.map(lambda value: isinstance(value, str)).to_numpy().all()
     words = dict(glossary([chapter], data.families)).get(chapter.title, {})
-    if module.__name__ != "analysis.chapters.failures":  # whose columns are the store's
-        assert set(chapter.view.columns) == set(words)
+    assert set(chapter.view.columns) == set(words)
     assert all(line == line.strip() and "\n" not in line for line in chapter.headlines)
     for figure in chapter.figures:
         spec = figure.chart.to_dict()  # checked against Vega-Lite's schema
