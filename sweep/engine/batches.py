@@ -73,9 +73,12 @@ class Batches:
         return bool(self._again or self._more) or self._next is not None
 
     @property
-    def waiting_again(self) -> bool:
-        """Whether batches came back: they must not wait for an actor that is busy."""
-        return bool(self._again)
+    def urgent(self) -> bool:
+        """Whether units came back or were added: they must not wait for an actor that is busy.
+
+        Nor may they wait for the end of a call where none is under way.
+        """
+        return bool(self._again or self._more)
 
     def add(self, units: Iterable[Unit]) -> None:
         """Units that a rule asks for while the sweep runs."""

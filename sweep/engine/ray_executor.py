@@ -248,7 +248,7 @@ class RayExecutor:
             outcomes: list[Outcome] = []
             for call in crew.wait(POLL_SECONDS):
                 outcomes += self._ended(crew, call, batches)
-            if batches.waiting_again:
+            if batches.urgent:
                 for member in crew.members:
                     crew.fill(member, batches)
             yield Step(outcomes, crew.ready)

@@ -116,7 +116,7 @@ def test_units_that_fail_are_tried_and_given_up():
     outcomes = []
     for _ in range(5):
         outcomes += batches.lost([unit], failure, suspect=True)
-        if batches.waiting_again:
+        if batches.urgent:
             assert batches.take(1) == [unit]
     [abandoned] = outcomes
     assert abandoned.attempts == 5 and abandoned.unit is unit
