@@ -11,7 +11,7 @@ from __future__ import annotations
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
@@ -44,7 +44,7 @@ class Simulator:
         path: Sequence[str],
         plugins: Sequence[str],
         code: str,
-        contents: Mapping[str, Mapping[str, Any]],
+        contents: Sequence[Any],
     ) -> None:
         sys.path.extend(entry for entry in path if entry not in sys.path)
         load_plugins(plugins)
@@ -52,7 +52,8 @@ class Simulator:
         if found != code:
             host = socket.gethostname()
             raise RuntimeError(f"{host} has other kernels: {found}, here {code}")
-        provide(contents)
+        for content in ray.get(list(contents)):
+            provide(content)
 
     # An actor that is restarted, or waits for a node, is asked to warm up until it has.
     @ray.method(max_task_retries=-1)
@@ -65,8 +66,11 @@ class Simulator:
         return simulate(units)
 
 
-def simulator(plugins: Sequence[str], code: str, contents: Any) -> Any:
-    """A new actor; it starts as soon as a node has a CPU for it."""
+def simulator(plugins: Sequence[str], code: str, contents: Sequence[Any]) -> Any:
+    """A new actor; it starts as soon as a node has a CPU for it.
+
+    `contents` are references to the contents of large instances, one copy of each a node.
+    """
     remote: Any = ray.remote(num_cpus=1, max_restarts=-1)(Simulator)
     return remote.remote(sys.path, list(plugins), code, contents)
 
@@ -237,8 +241,7 @@ class RayExecutor:
             InputError: no actor can start.
         """
         code = kernel_cache.code(self.plugins)
-        # One copy a node, whatever the number of actors and units there.
-        contents = ray.put(self._contents)
+        contents = [ray.put({address: held}) for address, held in self._contents.items()]
         crew = Crew(self.needed, lambda: simulator(self.plugins, code, contents), self.actors)
         while batches or crew.flying:
             crew.grow()
