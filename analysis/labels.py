@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -96,6 +97,12 @@ def _places(frame: pd.DataFrame) -> list[str]:
         instances = [f"{i} (#{k})" for i, k in zip(instances, numbers, strict=True)]
     details = frame[shown].to_dict("records") if shown else [{}] * len(frame)
     return [
-        ", ".join([instance, *(f"{k} = {number(v)}" for k, v in detail.items() if v is not pd.NA)])
+        ", ".join([instance, *(f"{k} = {number(v)}" for k, v in _unsaid(instance, detail))])
         for instance, detail in zip(instances, details, strict=True)
     ]
+
+
+def _unsaid(instance: str, detail: dict[str, Any]) -> list[tuple[str, Any]]:
+    """What has a value that the instance's own name does not say, as equal_gap(K=4) says K."""
+    said = re.split(r"[(),]\s*", instance)
+    return [(k, v) for k, v in detail.items() if v is not pd.NA and f"{k}={v}" not in said]

@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import re
 import subprocess
 import sys
+import uuid
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import lru_cache
+from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 PIXELS = 1.5
@@ -49,13 +53,48 @@ def still(spec: dict[str, Any], forms: Sequence[str] = FORMATS) -> dict[str, byt
 
 @lru_cache(maxsize=1)
 def library() -> str:
-    """The JavaScript of Vega, Vega-Lite and vega-embed, for a <script> element."""
+    """The JavaScript of Vega, Vega-Lite and vega-embed, for a <script> element.
+
+    Putting it together takes more than a second, so it is kept among the user's caches.
+    """
+    import platformdirs
     import vl_convert
 
     newest = vl_convert.get_vegalite_versions()[-1]
+    caches = platformdirs.user_cache_path("dp-bandit-sweep")
+    version = metadata.version("vl-convert-python")
+    path = caches / "drawing" / f"vega-lite-{newest}-vl-convert-{version}.js"
+    if (kept := _kept(path)) is not None:
+        return kept
     script = str(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;", newest))
     # In JavaScript these two stand in texts and patterns only, where an escape changes nothing.
-    return script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+    script = script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+    _keep(path, script)
+    return script
+
+
+def _kept(path: Path) -> str | None:
+    """The content of a file that nobody but this user can have written, None if there is none."""
+    try:
+        for one in (path, path.parent):
+            found = one.stat()
+            if os.name == "posix" and (found.st_uid != os.getuid() or found.st_mode & 0o022):
+                return None
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _keep(path: Path, text: str) -> None:
+    """Write a file as a whole, where that is possible."""
+    temporary = path.with_name(f".{path.name}.{uuid.uuid4().hex}")
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        temporary.write_text(text, encoding="utf-8")
+        temporary.chmod(0o600)
+        temporary.replace(path)
+    except OSError:
+        temporary.unlink(missing_ok=True)
 
 
 def version_of(spec: dict[str, Any]) -> str:

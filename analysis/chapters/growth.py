@@ -153,23 +153,21 @@ def regret_against_size(rows: pd.DataFrame) -> Any:
     budgets = spread(sorted(rows.loc[used, "epsilon"].unique()), MAX_PANELS)
     looks = {label: drawing.look(i) for i, label in enumerate(rows["label"].unique())}
     panels = {f"ε = {number(e)}": rows[used & (rows["epsilon"] == e)] for e in budgets}
+    positive = rows.loc[rows["regret_T"] > 0, "regret_T"]
+    # The guides do not stretch the axis, and end where they leave it.
+    ends = [positive.min() / 2, positive.max() * 2] if len(positive) else []
     items: list[drawing.Series] = []
     for panel, shown in (panels or {"": rows}).items():
         drawn = pd.concat([shown, plain]) if panels else shown
         for label, series in drawn.groupby("label", sort=False):
             items.append(_line(series.sort_values("size"), looks[label], panel))
-        items += _guides(drawn, panel)
+        items += _guides(drawn, panel, max(ends, default=np.inf))
     order = [*looks, *(item.label for item in items if item.label not in looks)]
     items.sort(key=lambda item: order.index(item.label))
-    positive = rows.loc[rows["regret_T"] > 0, "regret_T"]
     name, T = rows["size_name"].iloc[0], rows["T"].iloc[0]
     sizes = spread(sorted(rows["size"].unique()), MAX_TICKS)
     x = drawing.axis(SIZES.get(name, f"size {name}"), rows["size"], ticks=sizes)
-    # The guides do not stretch the axis.
-    y = drawing.axis(
-        f"mean regret at T = {number(T)} (units of reward)",
-        [positive.min() / 2, positive.max() * 2] if len(positive) else [],
-    )
+    y = drawing.axis(f"mean regret at T = {number(T)} (units of reward)", ends)
     note = f"Means over {replicates(rows['n'])} replicates; bars: 95 % bootstrap interval; "
     note += "dotted: how the bounds grow, from one point."
     return drawing.chart(items, x, y, _title(rows), note, list(panels))
@@ -204,7 +202,7 @@ def _line(series: pd.DataFrame, style: drawing.Look, panel: str) -> drawing.Seri
     )
 
 
-def _guides(shown: pd.DataFrame, panel: str) -> list[drawing.Series]:
+def _guides(shown: pd.DataFrame, panel: str, top: float) -> list[drawing.Series]:
     """The growth of the family's bounds from the private series' mean at the smallest size."""
     private = shown[shown["uses_epsilon"].astype(bool)]
     base = private if len(private) else shown
@@ -213,19 +211,17 @@ def _guides(shown: pd.DataFrame, panel: str) -> list[drawing.Series]:
         return []
     least = base["size"].min()
     start = float(np.exp(np.log(base.loc[base["size"] == least, "regret_T"].astype(float)).mean()))
-    size = np.geomspace(float(least), float(shown["size"].max()), 30)
+    size = np.geomspace(float(least), float(shown["size"].max()), 60)
     key = (shown["family"].iloc[0], shown["size_name"].iloc[0])
-    return [
-        drawing.Series(
-            f"as {name}",
-            f"grows as {name}",
-            size,
-            start * growth(size) / growth(size)[0],
-            drawing.GUIDES[i % len(drawing.GUIDES)],
-            panel=panel,
+    found = []
+    for i, (name, growth) in enumerate(GUIDES.get(key, ())):
+        height = start * growth(size) / growth(size)[0]
+        height = np.where(height <= top, height, np.nan)
+        style = drawing.GUIDES[i % len(drawing.GUIDES)]
+        found.append(
+            drawing.Series(f"as {name}", f"grows as {name}", size, height, style, panel=panel)
         )
-        for i, (name, growth) in enumerate(GUIDES.get(key, ()))
-    ]
+    return found
 
 
 def _title(rows: pd.DataFrame) -> str:

@@ -186,6 +186,24 @@ def test_the_library_cannot_end_its_element() -> None:
     assert "</script" not in script and "<!--" not in script and "vegaEmbed" in script
 
 
+def test_a_library_that_others_can_write_is_not_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would run in the browser of whoever opens a report."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    made = library.__wrapped__()
+    [kept] = tmp_path.rglob("*.js")
+    assert kept.read_text(encoding="utf-8") == made
+    kept.write_text("mine")
+    assert library.__wrapped__() == "mine"
+    kept.chmod(0o666)
+    assert library.__wrapped__() == made
+    kept.chmod(0o600)
+    kept.parent.chmod(0o777)
+    kept.write_text("theirs")
+    assert library.__wrapped__() == made
+
+
 # Axes
 
 
