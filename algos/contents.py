@@ -5,7 +5,7 @@ content's address: "sha256:" and the digest of that JSON. Addresses stand in row
 work and in the keys of caches; the content stays in the process that resolved it, and a driver
 hands it to the processes that play with it:
 
-    provide(large_contents(instances))
+    provide(large_contents(instance.definition for instance in instances))
 """
 
 from __future__ import annotations
@@ -15,12 +15,9 @@ import json
 import tempfile
 import threading
 from collections.abc import Iterable, Iterator, Mapping
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from algos.canonical import pieces
-
-if TYPE_CHECKING:
-    from algos.instances import Instance
 
 # What a kind of instance resolves to: its name and parameters, as scalars, lists or NumPy arrays.
 Content = Mapping[str, Any]
@@ -103,13 +100,13 @@ def text_of(definition: str) -> Iterator[bytes]:
             yield piece.encode()
 
 
-def large_contents(instances: Iterable[Instance]) -> dict[str, Content]:
-    """The large contents of these instances, by address.
+def large_contents(definitions: Iterable[str]) -> dict[str, Content]:
+    """The large contents among these definitions of instances, by address.
 
     Raises:
         RuntimeError: as `content_of`.
     """
-    addresses = {one.definition for one in instances if is_address(one.definition)}
+    addresses = {definition for definition in definitions if is_address(definition)}
     return {address: content_of(address) for address in sorted(addresses)}
 
 

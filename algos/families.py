@@ -9,14 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from algos.shipped import Registry, origin
-
-if TYPE_CHECKING:
-    from algos.instances import Instance
 
 # A block's outcome: per column an array whose first axis is the replicate and whose second is
 # the horizon; `regret`, where the family has one, has the checkpoints as second axis.
@@ -75,9 +72,9 @@ class Family:
     sizes: tuple[str, ...]
     regret: str
     columns: tuple[Column, ...]
-    recorder: Callable[[Instance, np.ndarray, np.ndarray, int], Recorder]
+    recorder: Callable[[Any, np.ndarray, np.ndarray, int], Recorder]
     kinds: tuple[str, ...]
-    least_T: Callable[[Instance], int] = lambda instance: 1
+    least_T: Callable[[Any], int] = lambda instance: 1
     action_shape: Callable[[Mapping[str, int]], tuple[int, ...]] = lambda sizes: ()
     examples: tuple[str | Mapping[str, Any], ...] = ()
 

@@ -10,8 +10,8 @@ from typing import NoReturn
 from rich.console import Console
 
 from analysis.errors import AnalysisError
-from analysis.report import write_report
-from analysis.terminal import show
+from analysis.report.terminal import show
+from analysis.report.writing import write_report
 
 
 class _Parser(argparse.ArgumentParser):
@@ -31,8 +31,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     report = commands.add_parser(
         "report",
-        help="fit slopes and transitions, draw figures, write report.html",
-        description="Fit slopes and transitions, draw the figures, write report.html, figures/ "
+        help="fit slopes and knees, draw figures, write report.html",
+        description="Fit slopes and knees of regret, draw the figures, write report.html, figures/ "
         "and tables/ into the sweep's folder, and print the findings.",
     )
     report.add_argument(
@@ -48,12 +48,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         metavar="PATH",
         help="the results store, a folder or a URL (default: results)",
     )
+    report.add_argument(
+        "--plugin",
+        action="append",
+        default=[],
+        metavar="MODULE",
+        help="a module with a chapter of its own, to import and run (repeatable)",
+    )
     given = parser.parse_args(arguments)
     if given.command is None:
         parser.print_help()
         return 2
     try:
-        written = write_report(given.sweep, given.store)
+        written = write_report(given.sweep, given.store, plugins=given.plugin)
     except AnalysisError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 Floats = NDArray[np.float64]
 
 
-class PredictedEpsilon(NamedTuple):
+class LowerBoundKnee(NamedTuple):
     """Where Theorem 3's two terms are equal.
 
     per_arm: d_inf/(6·t_inf) of every suboptimal arm, shape (suboptimal arms,).
@@ -74,17 +74,20 @@ def lower_bound_slope(means: Sequence[float] | Floats, epsilon: float = math.inf
     return float(np.sum(gaps(means) / np.minimum(d_inf(means), 6 * epsilon * t_inf(means))))
 
 
-def predicted_epsilon(means: Sequence[float] | Floats) -> PredictedEpsilon:
+def lower_bound_knee(means: Sequence[float] | Floats) -> LowerBoundKnee:
     """Return the ε above which Theorem 3's bound does not depend on ε, per arm and pooled.
+
+    It is a property of the bound, whose factor 6 comes from its proof: an algorithm has a knee
+    of its own.
 
     NaN when no arm is suboptimal or μ* = 1, where the bound has no transition.
     """
     gap, kl, tv = gaps(means), d_inf(means), t_inf(means)
     if gap.size == 0 or not np.all(np.isfinite(tv)):
-        return PredictedEpsilon(np.full(gap.shape, math.nan), math.nan, math.nan, math.nan)
+        return LowerBoundKnee(np.full(gap.shape, math.nan), math.nan, math.nan, math.nan)
     per_arm = kl / (6 * tv)
     pooled = float(np.sum(gap / (6 * tv)) / np.sum(gap / kl))
-    return PredictedEpsilon(per_arm, float(per_arm.min()), float(per_arm.max()), pooled)
+    return LowerBoundKnee(per_arm, float(per_arm.min()), float(per_arm.max()), pooled)
 
 
 def minimax_lower_bound(K: int, T: float, epsilon: float = math.inf) -> float:

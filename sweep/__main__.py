@@ -9,7 +9,8 @@ import os
 import sys
 import tempfile
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,50 +21,72 @@ from hydra.types import RunMode
 from rich.console import Console
 
 from algos.errors import InputError
-from sweep.grid.config import CONFIGURATION_ERRORS, as_input_error, register_schema, settings
+from sweep.grid.config import settings
+from sweep.grid.hydra_errors import CONFIGURATION_ERRORS, as_input_error
+from sweep.grid.schema import register_schema
 from sweep.run import Interrupted, Published, run
 
 BAD_INPUT, INTERRUPTED = 2, 130
 
 
-def analyse(folder: Path, store: str, unchanged: bool) -> Published | None:
-    """Write the report of a sweep and print its findings; keep one that is up to date."""
-    # Imported late: pictures and statistics are needed only once the rows are there.
-    import analysis
-    from analysis.terminal import show
+@dataclass(frozen=True)
+class Analysis:
+    """What the analysis does for a sweep; `chapters` are modules that add some to the report."""
 
-    try:
-        report = analysis.write_report(str(folder), store, reuse=unchanged)
-    except analysis.AnalysisError as error:
-        print(f"no report: {error}", file=sys.stderr)
-        return None
-    except Exception as error:  # the rows are safe; a picture that fails must not say otherwise
-        note = folder / "report-error.txt"
-        note.write_text(traceback.format_exc(), encoding="utf-8")
-        print(f"no report: {type(error).__name__}: {error}; see {note}", file=sys.stderr)
-        return None
-    show(report, Console(highlight=False))
-    tables = {name: folder / "tables" / f"{name}.csv" for name in report.tables}
-    return Published(
-        tables=tables,
-        figures=[path for path in report.figures if path.suffix == ".png"],
-        files={
-            "manifest.parquet": folder / "manifest.parquet",
-            "config.yaml": folder / "config.yaml",
-            "report.html": report.html,
-        },
-    )
+    chapters: Sequence[str] = ()
+
+    def report(self, folder: Path, store: str, unchanged: bool) -> Published | None:
+        """Write the report and print its findings; keep one that is up to date."""
+        # Imported late: pictures and statistics are needed only once the rows are there.
+        import analysis
+        from analysis.report.terminal import show
+
+        try:
+            report = analysis.write_report(
+                str(folder), store, reuse=unchanged, plugins=self.chapters
+            )
+            show(report, Console(highlight=False))
+        except analysis.AnalysisError as error:
+            print(f"no report: {error}", file=sys.stderr)
+            return None
+        except Exception as error:  # the rows are safe; a picture that fails must not deny it
+            note = folder / "report-error.txt"
+            note.write_text(traceback.format_exc(), encoding="utf-8")
+            print(f"no report: {type(error).__name__}: {error}; see {note}", file=sys.stderr)
+            return None
+        names = ("manifest.parquet", "config.yaml", "report.html")
+        return Published(
+            tables={name: folder / "tables" / f"{name}.csv" for name in report.tables},
+            figures=[path for path in report.figures if path.suffix == ".png"],
+            files={name: folder / name for name in names},
+        )
+
+    def curves(self, folder: Path, store: str) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+        """(cell, checkpoints, regret) of every complete cell."""
+        import analysis
+
+        frame = analysis.load(str(folder), store)
+        for cell, rows in frame.drop_duplicates(["cell", "replicate"]).groupby("cell", sort=False):
+            if len(rows) == rows["replicates"].iloc[0]:
+                rows = rows.sort_values("replicate")
+                yield str(cell), rows["checkpoints"].iloc[0], np.stack(list(rows["regret"]))
 
 
-def curves(folder: Path, store: str) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
-    """(cell, checkpoints, regret) of every complete cell of a sweep."""
-    import analysis
+@dataclass
+class Ends:
+    """How the jobs of one command ended: one job, or several with --multirun."""
 
-    frame = analysis.load(str(folder), store)
-    for cell, rows in frame.groupby("cell", sort=False):
-        if len(rows) == rows["replicates"].iloc[0]:
-            rows = rows.sort_values("replicate")
-            yield str(cell), rows["checkpoints"].iloc[0], np.stack(list(rows["regret"]))
+    started: bool = False
+    interrupted: bool = False
+    problems: list[InputError] = field(default_factory=list)
+    statuses: list[int] = field(default_factory=list)
+
+    @property
+    def status(self) -> int:
+        """The exit status of the command."""
+        if self.interrupted:
+            return INTERRUPTED
+        return BAD_INPUT if self.problems else max(self.statuses, default=0)
 
 
 def main() -> None:
@@ -71,45 +94,38 @@ def main() -> None:
     # Hydra then raises its errors instead of printing them over several lines.
     os.environ["HYDRA_FULL_ERROR"] = "1"
     register_schema()
-    statuses: list[int] = []
-    problems: list[InputError] = []
-    interrupted: list[bool] = []
-    started: list[bool] = []
+    ends = Ends()
 
     @hydra.main(version_base="1.3", config_path="pkg://conf", config_name="config")
-    def task(config: Any) -> None:
+    def job(config: Any) -> None:
+        ends.started = True
         chosen = HydraConfig.get().runtime.choices.get("grid") or "grid"
-        started.append(True)
         command = ["python", "-m", "sweep", *sys.argv[1:]]
         if HydraConfig.get().mode == RunMode.MULTIRUN:  # this job's own
             command[3:] = list(HydraConfig.get().overrides.task)
         try:
             checked = settings(config, chosen)
-            statuses.append(run(checked, command, Console(stderr=True), analyse, curves))
+            answers = Analysis(checked.chapters)
+            ends.statuses.append(run(checked, command, Console(stderr=True), answers))
         except InputError as error:  # kept from Hydra, which would announce it in a line of its own
-            problems.append(error)
+            ends.problems.append(error)
         except Interrupted:
-            interrupted.append(True)
+            ends.interrupted = True
 
     try:
         with tempfile.TemporaryDirectory(prefix="sweep-multirun-") as scratch:
             os.environ["SWEEP_MULTIRUN_FOLDER"] = scratch
-            task()
-    except CONFIGURATION_ERRORS as error:
-        print(f"error: {as_input_error(error)}", file=sys.stderr)
-        sys.exit(BAD_INPUT)
-    except ValueError as error:  # Hydra's, where a group is given something that is no name
-        if started:
+            job()
+    except (*CONFIGURATION_ERRORS, ValueError) as error:
+        # Hydra raises ValueError, too; one from within a job is a fault of ours.
+        if ends.started and not isinstance(error, CONFIGURATION_ERRORS):
             raise
-        print(f"error: {as_input_error(error)}", file=sys.stderr)
-        sys.exit(BAD_INPUT)
+        ends.problems.append(as_input_error(error, sys.argv[1:]))
     except KeyboardInterrupt:
-        interrupted.append(True)
-    for problem in problems:
+        ends.interrupted = True
+    for problem in ends.problems:
         print(f"error: {problem}", file=sys.stderr)
-    if interrupted:
-        sys.exit(INTERRUPTED)
-    sys.exit(BAD_INPUT if problems else max(statuses, default=0))
+    sys.exit(ends.status)
 
 
 if __name__ == "__main__":

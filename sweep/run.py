@@ -1,4 +1,4 @@
-"""A sweep from a checked configuration to committed rows.
+"""A sweep from a checked configuration to committed rows and what is made of them.
 
 What needs statistics or pictures is handed in by `sweep.__main__`; nothing here imports the
 analysis.
@@ -7,34 +7,37 @@ analysis.
 from __future__ import annotations
 
 import errno
-import json
 import shlex
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
+import numpy as np
 from omegaconf import OmegaConf
 from rich.console import Console
 
+from algos.contents import large_contents
 from algos.errors import InputError
 from algos.registry import load_plugins
-from sweep.engine.driver import Driver, Job, session
+from sweep.engine.batches import Executor
+from sweep.engine.driver import Driver, Job, look
+from sweep.engine.executors import choose
 from sweep.engine.interrupts import Stoppable
+from sweep.engine.kernels import check_kernels, uncompiled
+from sweep.engine.machine import cores
 from sweep.engine.points import Points
-from sweep.grid import plan as planning
 from sweep.grid.config import Settings
+from sweep.grid.effort import Rule, fixed
 from sweep.grid.inventory import Inventory
-from sweep.grid.manifest import write_manifest
+from sweep.grid.planner import make_plan
 from sweep.grid.units import Pending
 from sweep.store import Store
-from sweep.store.columns import FAILURES
-from sweep.tracking import Mode, Tracker, resolve_mode
+from sweep.store.sweeps import FAILURES_FILE
+from sweep.tracking import Mode, Tracker, logged_points, resolve_mode
 
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO)
-# A line as it is: no wrapping, no colours, no markup.
-PLAIN: dict[str, Any] = {"highlight": False, "markup": False, "soft_wrap": True}
 TRACKER_TIMEOUT = 20.0  # seconds W&B gets to finish, once the results are safe
 LARGEST_REPORT = (1_000_000, 20_000)  # replicates and cells: some gigabytes, some minutes
 
@@ -48,12 +51,23 @@ class Published:
     files: dict[str, Path]
 
 
-# Called when all rows are committed, with (sweep folder, store, whether nothing is new); prints
-# its findings.
-Analyse = Callable[[Path, str, bool], Published | None]
-# Called where points of earlier sessions may be missing in W&B: yields (cell, checkpoints,
-# regret) of all complete cells.
-Curves = Callable[[Path, str], Any]
+class Answers(Protocol):
+    """What the analysis does for a sweep."""
+
+    def report(self, folder: Path, store: str, unchanged: bool) -> Published | None:
+        """Make the report of a sweep whose rows are all committed, and print its findings.
+
+        Args:
+            folder: the sweep's.
+            store: where its rows are.
+            unchanged: no row has come since the last report.
+
+        Returns:
+            None where there is none: the reason was said.
+        """
+
+    def curves(self, folder: Path, store: str) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
+        """(cell, checkpoints, regret) of all complete cells."""
 
 
 class Interrupted(Exception):
@@ -61,143 +75,206 @@ class Interrupted(Exception):
 
 
 def run(
-    settings: Settings, command: Sequence[str], console: Console, analyse: Analyse, curves: Curves
+    settings: Settings,
+    command: Sequence[str],
+    console: Console,
+    answers: Answers,
+    rule: Rule = fixed,
 ) -> int:
     """Carry out a sweep; returns the exit status (0 done, 1 some units or the report failed).
+
+    Args:
+        settings: the checked configuration.
+        command: the command line, for the record.
+        console: where progress is shown.
+        answers: what the analysis does for a sweep.
+        rule: asks for more replicates and cells while the sweep runs.
 
     Raises:
         InputError: a value that can't be used; nothing has been written.
         Interrupted: by Ctrl-C or SIGTERM.
     """
     load_plugins(settings.plugins)
-    plan = planning.make_plan(settings)
+    plan = make_plan(settings)
     try:
         mode = resolve_mode(settings.tracking)
     except ValueError as error:
         raise InputError("tracking", settings.tracking, str(error)) from None
     store = Store(settings.store)
-    name = f"{settings.grid_name.replace('/', '-')}-{plan.id_digits}"
-    pending = Pending(plan, _present(settings, plan, store), settings.block, store.corrections())
-    job = Job(settings, name, plan, store, pending)
-    for damaged in store.damaged:
-        done = "would be" if settings.dry_run else "was"
-        console.print(
-            f"segment {damaged.name} is damaged ({damaged.reason}) and {done} set aside; rows of"
-            " it that this sweep needs are computed again",
-            **PLAIN,
-        )
+    inventory = look(store, Inventory(plan), settings.dry_run)
+    pending = Pending(plan, inventory, settings.block, store.corrections())
+    job = Job(settings, plan.name(settings.grid_name), plan, store, pending, rule)
+    sweep = Invocation(job, mode, command, console, answers)
+    sweep.say_what_is_damaged()
     if settings.dry_run:
-        summary(console, job)
+        sweep.say_what_is_planned()
         return 0
-    with ExitStack() as stack:
-        joined = None
-        if pending and settings.address is not None:  # before anything is written
-            joined = stack.enter_context(session(settings))
-        store.open_for_writing()
-        store.fetch_sweep(name)
-        summary(console, job)
-        try:
-            with Stoppable() as stoppable:
-                status = _carry_out(job, mode, joined, command, console, analyse, curves, stoppable)
-            if url := store.publish_sweep(name):
-                console.print(f"report and record are in {url}", **PLAIN)
-            return status
-        except OSError as error:
-            if error.errno not in UNWRITABLE:
-                raise
-            raise InputError(
-                "store",
-                str(store.root),
-                f"a folder that can be written ({error.strerror or error}); what was committed is"
-                " kept, and the same command goes on from there",
-            ) from None
+    return sweep.carry_out()
 
 
-def _present(settings: Settings, plan: planning.Plan, store: Store) -> Inventory | None:
-    """What the store has of a plan; damaged segments are set aside, unless this is a dry run."""
-    if not store.exists():
-        return None
-    present = Inventory(plan)
-    for rows in store.scan(present.relevant, set_aside=not settings.dry_run):
-        present.add(rows)
-    return present
+class Invocation:
+    """A command's sweep of a plan over a store, from its first line to its last."""
 
+    def __init__(
+        self, job: Job, mode: Mode, command: Sequence[str], console: Console, answers: Answers
+    ) -> None:
+        self.job, self.mode, self.command = job, mode, command
+        self.console, self.answers = console, answers
+        self.settings, self.store = job.settings, job.store
 
-def _carry_out(
-    job: Job,
-    mode: Mode,
-    joined: int | None,
-    command: Sequence[str],
-    console: Console,
-    analyse: Analyse,
-    curves: Curves,
-    stoppable: Stoppable,
-) -> int:
-    """Record, simulate, analyse and track; returns the exit status."""
-    settings, store, folder = job.settings, job.store, job.folder
-    folder.mkdir(exist_ok=True, parents=True)
-    store.write_text(folder / "config.yaml", OmegaConf.to_yaml(settings.resolved))
-    store.write_text(folder / "command.txt", shlex.join(command) + "\n")
-    write_manifest(folder / "manifest.parquet", job.plan)
-    points = Points(job.plan, settings.tracked_runs if mode != "none" else 0)
-    config = dict(settings.resolved)
-    tracker = Tracker(mode, folder, job.name, config, points.runs, project=settings.project)
-    driver = Driver(job, points, tracker, console)
-    earlier = driver.counts.replicates_done > 0
-    try:
-        failures = driver.simulate(joined, stoppable)
-        store.write_table(folder / "failures.parquet", failures, FAILURES)
-        large = job.plan.replicates > LARGEST_REPORT[0] or len(job.plan) > LARGEST_REPORT[1]
-        if large:
-            console.print(
-                f"no report: {job.plan.replicates:,} replicates of {len(job.plan):,} cells are too"
-                " many to be analysed along with the sweep; with memory and time for it:"
-                f" python -m analysis report {job.name} --store {shlex.quote(store.root)}",
-                **PLAIN,
+    def say(self, line: str) -> None:
+        """Print a line as it is: no wrapping, no colours, no markup."""
+        self.console.print(line, highlight=False, markup=False, soft_wrap=True)
+
+    def say_what_is_damaged(self) -> None:
+        """Name the segments that can't be read."""
+        done = "would be" if self.settings.dry_run else "was"
+        for damaged in self.store.damaged:
+            self.say(
+                f"segment {damaged.name} is damaged ({damaged.reason}) and {done} set aside; rows"
+                " of it that this sweep needs are computed again"
             )
-        published = None if large else analyse(folder, store.root, not job.pending)
-        if earlier and not large and _lagging(folder, mode, points):
-            for run_id, found in points.complete(curves(folder, store.root)):
+
+    def say_what_is_planned(self) -> None:
+        """Say what the sweep is and what is left of it."""
+        plan, pending = self.job.plan, self.job.pending
+        wanted = int(pending.targets.sum())
+        dropped = "".join(f", {count:,} dropped ({why})" for why, count in plan.dropped.items())
+        self.say(f"sweep {self.job.name} in {self.settings.store}")
+        self.say(f"{plan.combinations:,} combinations: {len(plan):,} cells{dropped}")
+        self.say(
+            f"{wanted:,} replicates: {wanted - pending.replicates:,} in the store,"
+            f" {pending.replicates:,} to simulate in {pending.units:,} units,"
+            f" about {duration(pending.seconds)} on one core"
+        )
+
+    def carry_out(self) -> int:
+        """Check, record, simulate, analyse and track; returns the exit status.
+
+        Raises:
+            InputError: a kernel doesn't compile, the cluster or the store can't be used.
+            Interrupted: by Ctrl-C or SIGTERM.
+        """
+        job, settings, store = self.job, self.settings, self.store
+        with ExitStack() as stack:
+            executor = None
+            if job.pending:  # before anything is written
+                executor = self._executor()
+                if settings.address is not None:
+                    stack.enter_context(executor)
+            store.open_for_writing()
+            store.fetch_sweep(job.name)
+            self.say_what_is_planned()
+            try:
+                with Stoppable() as stoppable:
+                    status = self._recorded(executor, stoppable)
+                if url := store.publish_sweep(job.name):
+                    self.say(f"report and record are in {url}")
+                return status
+            except OSError as error:
+                if error.errno not in UNWRITABLE:
+                    raise
+                raise InputError(
+                    "store",
+                    str(store.root),
+                    f"a folder that can be written ({error.strerror or error}); what was committed"
+                    " is kept, and the same command goes on from there",
+                ) from None
+
+    def _executor(self) -> Executor:
+        """An executor for what is pending, all of whose kernels compile.
+
+        Raises:
+            InputError: one doesn't.
+        """
+        pending, plugins = self.job.pending, self.settings.plugins
+        kernels = pending.kernels()
+        if count := uncompiled(kernels, plugins):
+            self.say(f"compiling {count} kernels, for the first time on this machine")
+        check_kernels(kernels, plugins, cores())
+        return choose(self.settings, pending, self.say)
+
+    def _recorded(self, executor: Executor | None, stoppable: Stoppable) -> int:
+        """Record, simulate, analyse and track; returns the exit status."""
+        job, settings = self.job, self.settings
+        self._write_record()
+        points = Points(job.plan, settings.tracked_runs if self.mode != "none" else 0)
+        config = dict(settings.resolved)
+        tracker = Tracker(
+            self.mode, job.folder, job.name, config, points.runs, project=settings.project
+        )
+        driver = Driver(job, points, tracker, self.console)
+        earlier = driver.counts.replicates_done > 0
+        try:
+            self._simulate(driver, executor, stoppable)
+            published = self._answer(driver, points, tracker, earlier)
+        except KeyboardInterrupt:
+            counts = driver.counts
+            self.say(
+                f"stopped: {counts.replicates_done:,} of {counts.replicates:,} replicates"
+                f" are kept in {self.store.root}; the same command goes on from there"
+            )
+            tracker.close(2.0)
+            raise Interrupted from None
+        except BaseException:
+            tracker.close(2.0)
+            raise
+        if self.mode != "none":
+            self.say(tracker.close(TRACKER_TIMEOUT))
+        self._say_what_failed(driver)
+        return 0 if published and not driver.failures else 1
+
+    def _write_record(self) -> None:
+        """The sweep's folder: configuration, command, manifest; and large definitions."""
+        job, store = self.job, self.store
+        config = OmegaConf.to_yaml(self.settings.resolved)
+        job.record.write_record(config, shlex.join(self.command))
+        job.write_manifest()
+        store.keep_definitions(large_contents(one.definition for one in job.plan.instances))
+
+    def _simulate(self, driver: Driver, executor: Executor | None, stoppable: Stoppable) -> None:
+        """Play what is pending and what the rule asks for; note what failed."""
+        if driver.busy:
+            executor = executor or self._executor()
+            joined = self.settings.address is not None and self.job.pending
+            with nullcontext(executor) if joined else executor:
+                driver.simulate(executor, stoppable)
+        self.job.record.write_failures(driver.failures)
+
+    def _answer(self, driver: Driver, points: Points, tracker: Tracker, earlier: bool) -> bool:
+        """Have the analysis make the report, and tell W&B; whether there is one, or none is due."""
+        job, root = self.job, self.store.root
+        wanted, cells = int(job.pending.targets.sum()), len(job.plan)
+        if wanted > LARGEST_REPORT[0] or cells > LARGEST_REPORT[1]:
+            self.say(
+                f"no report: {wanted:,} replicates of {cells:,} cells are too many to be analysed"
+                " along with the sweep; with memory and time for it:"
+                f" python -m analysis report {job.name} --store {shlex.quote(root)}"
+            )
+            return True
+        published = self.answers.report(job.folder, root, not job.pending)
+        if earlier and self._lagging(points):
+            for run_id, found in points.complete(self.answers.curves(job.folder, root)):
                 tracker.points(run_id, found)
         if published is not None:
             tracker.publish(published.tables, published.figures, published.files)
-    except KeyboardInterrupt:
-        counts = driver.counts
-        console.print(
-            f"stopped: {counts.replicates_done:,} of {counts.replicates:,} replicates"
-            f" are kept in {store.root}; the same command goes on from there",
-            **PLAIN,
-        )
-        tracker.close(2.0)
-        raise Interrupted from None
-    except BaseException:
-        tracker.close(2.0)
-        raise
-    if mode != "none":
-        console.print(tracker.close(TRACKER_TIMEOUT), **PLAIN)
-    if failures:
-        first = failures[0]
-        console.print(
-            f"{driver.counts.failures} units failed, the first of {first['algorithm']} on"
-            f" {first['instance']}: {first['error']}; see {folder / 'failures.parquet'}; the same"
-            " command tries them again",
-            **PLAIN,
-        )
-    return 1 if failures or (published is None and not large) else 0
+        return published is not None
 
+    def _lagging(self, points: Points) -> bool:
+        """Whether W&B may lack points of cells that earlier sessions completed."""
+        if self.mode == "none" or not points.runs:
+            return False
+        logged = logged_points(self.job.folder, [spec.id for spec in points.runs])
+        return logged is None or points.curves or logged < points.cells
 
-def summary(console: Console, job: Job) -> None:
-    """Say what the sweep is and what is left of it."""
-    plan, pending = job.plan, job.pending
-    dropped = "".join(f", {count:,} dropped ({why})" for why, count in plan.dropped.items())
-    for line in (
-        f"sweep {job.name} in {job.settings.store}",
-        f"{plan.combinations:,} combinations: {len(plan):,} cells{dropped}",
-        f"{plan.replicates:,} replicates: {plan.replicates - pending.replicates:,} in the store,"
-        f" {pending.replicates:,} to simulate in {pending.units:,} units,"
-        f" about {duration(pending.seconds)} on one core",
-    ):
-        console.print(line, **PLAIN)
+    def _say_what_failed(self, driver: Driver) -> None:
+        if driver.failures:
+            first = driver.failures[0]
+            self.say(
+                f"{driver.counts.failures} units failed, the first of {first['algorithm']} on"
+                f" {first['instance']}: {first['error']}; see"
+                f" {self.job.folder / FAILURES_FILE}; the same command tries them again"
+            )
 
 
 def duration(seconds: float) -> str:
@@ -206,15 +283,3 @@ def duration(seconds: float) -> str:
         if seconds >= 2 * size:
             return f"{seconds / size:.3g} {unit}"
     return f"{seconds:.2g} s"
-
-
-def _lagging(folder: Path, mode: Mode, points: Points) -> bool:
-    """Whether the tracking's ledger lacks points of cells that earlier sessions completed."""
-    if mode == "none" or not points.runs:
-        return False
-    try:
-        runs = json.loads((folder / "tracking.json").read_text())["runs"]
-    except (OSError, ValueError, KeyError):
-        return True
-    logged = sum(len(runs.get(spec.id, {}).get("marks", ())) for spec in points.runs)
-    return points.curves or logged < points.cells

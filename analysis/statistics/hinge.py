@@ -13,12 +13,14 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import leastsq
 from scipy.special import expit
 
 Floats = NDArray[np.float64]
 
 SHARPNESS = (0.5, 16.0)
+MIN_POINTS = 8
+"""Finite ε a series needs before four parameters are fitted to it."""
+
 _LOG_RANGE = math.log(SHARPNESS[1] / SHARPNESS[0])
 
 
@@ -33,13 +35,18 @@ class Hinge(NamedTuple):
 
     @property
     def plateau(self) -> float:
-        """A, the regret where privacy costs nothing."""
+        """A, the asymptote for large ε."""
         return _exp(self.a)
 
     @property
     def epsilon_star(self) -> float:
         """ε*, where the asymptotes cross."""
         return _exp(self.u)
+
+    @property
+    def knee_ratio(self) -> float:
+        """The hinge at ε* over its plateau, 2^(1/s): the knee is not where the plateau begins."""
+        return float(2 ** (1 / self.s))
 
     @property
     def p(self) -> float:
@@ -84,6 +91,8 @@ def fit(x: Floats, y: Floats, start: Hinge | None = None) -> Hinge:
     Without `start` the fit tries several and keeps the best; with it, that one alone, which is
     what a bootstrap needs.
     """
+    from scipy.optimize import leastsq
+
     starts = [start[:4]] if start is not None else _starts(x, y)
     # The stretches of theta where nothing changes any more (s at an end, ε* off the grid) make
     # MINPACK walk far for nothing: the tolerance is far below the data's own spread.

@@ -1,4 +1,4 @@
-"""The driver of a sweep: hands units to Ray, commits rows, reports progress.
+"""The driver of a sweep: hands units to an executor, commits rows, reports progress.
 
 What it holds of a plan is a few bytes a cell, and of the rows what is not committed yet.
 """
@@ -6,27 +6,26 @@ What it holds of a plan is a few bytes a cell, and of the rows what is not commi
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from rich.console import Console
 
+from sweep.engine.batches import Abandoned, Batches, Done, Executor, Outcome, Refused
 from sweep.engine.interrupts import Stoppable
 from sweep.engine.points import Points
 from sweep.engine.progress import Counts, Display
-from sweep.engine.worker import Played
 from sweep.grid.config import Settings
+from sweep.grid.effort import Rule, fixed
+from sweep.grid.inventory import Inventory
+from sweep.grid.manifest import families, manifest
 from sweep.grid.plan import Plan
-from sweep.grid.units import Pending, Unit
-from sweep.store import Store
+from sweep.grid.units import Pending
+from sweep.store import Store, Sweep
 from sweep.tracking import Tracker
-
-if TYPE_CHECKING:
-    from sweep.engine.ray_executor import Abandoned
 
 FLUSH_SECONDS = 2.0  # a kill costs at most the rows of the last two seconds
 FLUSH_BYTES = 64 * 1024**2
@@ -34,28 +33,46 @@ MOST_FAILURES = 10_000  # that are recorded; more say the same again
 TRACK_EVERY = 5.0  # seconds between points of live progress
 
 
+def look(store: Store, inventory: Inventory, dry_run: bool) -> Inventory | None:
+    """Show an inventory what a store has; None where there is no store yet.
+
+    Damaged segments are set aside; in a dry run they stay where they are.
+    """
+    if not store.exists():
+        return None
+    for rows in store.scan(inventory.relevant, set_aside=not dry_run):
+        inventory.add(rows)
+    return inventory
+
+
 @dataclass(frozen=True)
 class Job:
-    """What a sweep has to do: its cells, where they go, and what the store lacks of them."""
+    """What a sweep has to do: its cells, where they go, and what the store lacks of them.
+
+    `rule` may ask for more while the sweep runs.
+    """
 
     settings: Settings
     name: str
     plan: Plan
     store: Store
     pending: Pending
+    rule: Rule = fixed
+
+    @property
+    def record(self) -> Sweep:
+        """What the store keeps of the sweep beside its rows."""
+        return Sweep(self.store, self.name)
 
     @property
     def folder(self) -> Path:
         """The sweep's folder in the store."""
-        return self.store.sweep_folder(self.name)
+        return self.record.folder
 
-
-def session(settings: Settings) -> AbstractContextManager[int]:
-    """Ray as the settings want it; yields the number of actors."""
-    # Imported here: a complete store needs no Ray.
-    from sweep.engine.ray_session import session as ray_session
-
-    return ray_session(settings.address, settings.actors)
+    def write_manifest(self) -> None:
+        """Record the cells with their targets, as they are now."""
+        pieces = manifest(self.plan, self.pending.targets)
+        self.record.write_manifest(pieces, families(self.plan))
 
 
 class Driver:
@@ -63,14 +80,17 @@ class Driver:
 
     def __init__(self, job: Job, points: Points, tracker: Tracker, console: Console) -> None:
         self.job, self.points, self.tracker, self.console = job, points, tracker, console
-        self.left = job.pending.lacking.copy()  # replicates of each cell
+        pending = job.pending
+        self.left = pending.lacking.copy()  # replicates of each cell
         self.counts = Counts(
             cells=len(job.plan),
             cells_done=int((self.left == 0).sum()),
-            replicates=job.plan.replicates,
-            replicates_done=job.plan.replicates - job.pending.replicates,
-            seconds=job.pending.seconds,
+            replicates=int(pending.targets.sum()),
+            replicates_done=int(pending.targets.sum()) - pending.replicates,
+            seconds=pending.seconds,
         )
+        self.batches = Batches(pending)
+        self.complete = np.flatnonzero(self.left == 0).tolist()  # cells, for the rule
         self.tables: list[pa.Table] = []
         self.timings: list[pa.Table] = []
         self.failures: list[dict[str, Any]] = []
@@ -79,57 +99,59 @@ class Driver:
         self.flushed = time.monotonic()
         self.tracked = -TRACK_EVERY
 
-    def simulate(self, joined: int | None, stoppable: Stoppable) -> list[dict[str, Any]]:
-        """Play all units; returns those given up, as rows of failures.parquet.
+    @property
+    def busy(self) -> bool:
+        """Whether there are units to play, after the rule was asked."""
+        self._ask_rule()
+        return bool(self.batches)
+
+    def simulate(self, executor: Executor, stoppable: Stoppable) -> None:
+        """Play all units on an executor.
 
         Args:
-            joined: the actors of a Ray that is there already; None to start one.
-            stoppable: takes the signals back from Ray.
+            executor: its context is entered already.
+            stoppable: takes the signals back from it.
         """
-        if not self.job.pending:
-            return self.failures
-        # Imported here: a complete store needs no Ray.
-        from sweep.engine.ray_executor import Abandoned, Refused, execute
+        stoppable.arm()
+        try:
+            with Display(self.console, self.counts) as display:
+                for step in executor.play(self.batches):
+                    self.counts.actors = step.actors
+                    for outcome in step.outcomes:
+                        self._take(outcome)
+                    if self._flush_is_due() or not self.batches:
+                        self._flush()
+                        self._ask_rule()
+                    display.update()
+                    self._track(display.rate())
+        finally:
+            self._flush()
 
-        settings = self.job.settings
-        self.console.print("starting Ray; kernels are compiled on first use", highlight=False)
-        ray = session(settings) if joined is None else nullcontext(joined)
-        with ray as actors:
-            stoppable.arm()
-            # On a cluster the number follows its nodes, unless one was asked for.
-            wanted = actors if settings.address is None else settings.actors
-            try:
-                with Display(self.console, self.counts) as display:
-                    for outcomes, ready in execute(self.job.pending, wanted, settings.plugins):
-                        self.counts.actors = ready
-                        for outcome in outcomes:
-                            if isinstance(outcome, Abandoned):
-                                self._failed(outcome)
-                            elif isinstance(outcome, Refused):
-                                self._say_once(f"an actor could not start: {outcome.reason}")
-                            else:
-                                self._played(*outcome)
-                        self._flush_if_due()
-                        display.update()
-                        self._track(display.rate())
-            finally:
-                self._flush()
-        return self.failures
+    def _take(self, outcome: Outcome) -> None:
+        if isinstance(outcome, Done):
+            self._played(outcome)
+        elif isinstance(outcome, Abandoned):
+            self._failed(outcome)
+        elif isinstance(outcome, Refused):
+            self._say_once(f"an actor could not start: {outcome.reason}")
 
-    def _played(self, units: Sequence[Unit], played: Played) -> None:
+    def _played(self, done: Done) -> None:
+        played = done.played
         self.tables.extend(played.tables.values())
         self.timings.append(played.timings)
         self.size += sum(table.nbytes for table in played.tables.values())
         counts = self.counts
         offsets = dict.fromkeys(played.tables, 0)
-        for place in played.done:
-            unit = units[place]
+        for number in played.done:
+            unit = done.units[number]
             counts.replicates_done += unit.rows
             counts.rounds_done += float(unit.rounds)
             counts.seconds_done += unit.seconds
-            for number in unit.numbers:
-                self.left[number] -= unit.stop - unit.start
-                counts.cells_done += int(self.left[number] == 0)
+            for cell in unit.numbers:
+                self.left[cell] -= unit.stop - unit.start
+                if self.left[cell] == 0:
+                    counts.cells_done += 1
+                    self.complete.append(cell)
             if self.points.runs:
                 family = unit.work.algorithm.family
                 rows = played.tables[family].slice(offsets[family], unit.rows)
@@ -137,8 +159,8 @@ class Driver:
                 for run_id, found in self.points.add(unit, rows):
                     self.tracker.points(run_id, found)
 
-    def _failed(self, given: Abandoned) -> None:
-        unit, work = given.unit, given.unit.work
+    def _failed(self, given_up: Abandoned) -> None:
+        unit, work = given_up.unit, given_up.unit.work
         self.counts.failures += 1
         self.counts.seconds_done += unit.seconds
         if len(self.failures) == MOST_FAILURES:
@@ -153,20 +175,44 @@ class Driver:
                 "T": work.T,
                 "start": unit.start,
                 "stop": unit.stop,
-                "attempts": given.attempts,
-                "error": given.failure.error,
-                "traceback": given.failure.traceback,
+                "attempts": given_up.attempts,
+                "error": given_up.failure.error,
+                "traceback": given_up.failure.traceback,
             }
         )
+
+    def _ask_rule(self) -> None:
+        """Tell the rule of the cells that are complete and committed, and take what it asks for."""
+        job, pending = self.job, self.job.pending
+        told, self.complete = np.array(self.complete, np.int64), []
+        if not len(told):
+            return
+        before = pending.targets.copy()
+        more = job.rule(job.plan, before.copy(), told)
+        if not more:
+            return
+        added = pending.add(more, lambda inventory: look(job.store, inventory, False))
+        new = len(pending.targets) - len(before)
+        self.left = np.concatenate([self.left, np.zeros(new, np.int64)]) + added.lacking
+        wanted = pending.targets > np.concatenate([before, np.zeros(new, np.int64)])
+        self.complete = np.flatnonzero(wanted & (self.left == 0)).tolist()  # the store had them
+        counts = self.counts
+        counts.cells, counts.cells_done = len(job.plan), int((self.left == 0).sum())
+        counts.replicates = int(pending.targets.sum())
+        counts.replicates_done = counts.replicates - int(self.left.sum())
+        counts.seconds += sum(unit.seconds for unit in added.units)
+        self.batches.add(added.units)
+        if wanted.any():
+            job.write_manifest()
+            self._ask_rule()
 
     def _say_once(self, line: str) -> None:
         if line not in self.said:
             self.said.add(line)
             self.console.print(line, highlight=False, markup=False, soft_wrap=True)
 
-    def _flush_if_due(self) -> None:
-        if self.size > FLUSH_BYTES or time.monotonic() - self.flushed > FLUSH_SECONDS:
-            self._flush()
+    def _flush_is_due(self) -> bool:
+        return self.size > FLUSH_BYTES or time.monotonic() - self.flushed > FLUSH_SECONDS
 
     def _flush(self) -> None:
         """Commit what is buffered."""

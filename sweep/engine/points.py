@@ -16,7 +16,8 @@ import pyarrow as pa
 
 from algos.families import FAMILIES
 from algos.identity import canonical, digest
-from sweep.grid.plan import Cell, Plan, describe
+from sweep.grid.manifest import describe
+from sweep.grid.plan import Cell, Plan
 from sweep.grid.units import Unit
 from sweep.tracking import MAX_RUNS, RunSpec
 
@@ -64,6 +65,7 @@ class Points:
         self._run_of: dict[int, str] = {}  # by the number of the cell
         self._parts: dict[int, dict[int, np.ndarray]] = {}
         self._counts: dict[int, int] = {}
+        self._given: set[int] = set()
         if (self.cells if self.curves else series) > limit or self.cells > MOST_CELLS:
             self.cells = 0
             return
@@ -72,7 +74,7 @@ class Points:
                 cell = plan[number]
                 run = self._run(cell)[:8]
                 if run not in {spec.id for spec in self.runs}:
-                    self.runs.append(self._spec(run, cell))
+                    self.runs.append(self._spec(run, number, cell))
                 self._run_of[number] = run
 
     def _run(self, cell: Cell) -> str:
@@ -90,8 +92,10 @@ class Points:
         epsilon = "" if cell.work.epsilon is None else f", ε={cell.work.epsilon:g}"
         return series_name(cell) + epsilon
 
-    def _spec(self, run: str, cell: Cell) -> RunSpec:
-        config = {key: value for key, value in describe(cell).items() if value is not None}
+    def _spec(self, run: str, number: int, cell: Cell) -> RunSpec:
+        replicates = self.plan.section(number)[0].replicates
+        described = describe(cell, cell.work.instance, replicates)
+        config = {key: value for key, value in described.items() if value is not None}
         if not self.curves:
             for key in ("cell", "stream", "epsilon"):
                 config.pop(key, None)
@@ -107,13 +111,14 @@ class Points:
         """Take a unit's rows; yields (run, points) for each cell that is now complete."""
         count = unit.stop - unit.start
         for h, number in enumerate(unit.numbers):
-            if number not in self._run_of:
+            if number not in self._run_of or number in self._given:
                 continue
             part = table.slice(h * count, count)
             regret = np.array(part["regret"].to_pylist()) if self.curves else _last(part["regret"])
             self._parts.setdefault(number, {})[unit.start] = regret
             self._counts[number] = self._counts.get(number, 0) + count
             if self._counts[number] >= self.plan.section(number)[0].replicates:
+                self._given.add(number)
                 parts = self._parts.pop(number)
                 checkpoints = np.array(part["checkpoints"][0].as_py())
                 values = np.concatenate([parts[start] for start in sorted(parts)])

@@ -11,46 +11,25 @@ from __future__ import annotations
 import socket
 import sys
 import time
-from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
 from algos import kernel_cache
+from algos.contents import large_contents, provide
 from algos.errors import InputError, Words
+from algos.instances import Instance
 from algos.registry import load_plugins
-from algos.simulate import Work
-from sweep.engine.ray_session import ray
-from sweep.engine.worker import Failed, Played, play_units, warm
-from sweep.grid.units import Pending, Unit
+from algos.work import Work
+from sweep.engine.batches import BATCHES_AHEAD, Batches, Outcome, Refused, Step
+from sweep.engine.ray_session import ray, session
+from sweep.engine.worker import Failed, Played, simulate, warm
+from sweep.grid.units import Unit
 
-ATTEMPTS = 3  # of a unit whose kernel raises
-DEATHS = 5  # of actors that played a unit alone: more than bad luck with nodes
-IN_FLIGHT = 2  # batches per actor: one played, one waiting
-BATCH_SECONDS = 0.5  # a call of Ray costs about 0.4 ms, so small units travel together
-BATCH_UNITS = 500
-CALLS_PER_SECOND = 200  # at which the driver still has most of its core to itself
 GROW_SECONDS = 2.0  # between looks at what the cluster has
 WAIT_SECONDS = 20e-6  # of pause per call in flight: asking Ray costs as much for each
-
-
-@dataclass
-class Abandoned:
-    """A unit given up, with the number of attempts it was given."""
-
-    unit: Unit
-    failure: Failed
-    attempts: int
-
-
-@dataclass(frozen=True)
-class Refused:
-    """An actor that could not start, and why."""
-
-    reason: str
-
-
-Outcome = tuple[list[Unit], Played] | Abandoned | Refused
+POLL_SECONDS = 0.2  # between steps at the latest
 
 
 class Simulator:
@@ -60,13 +39,21 @@ class Simulator:
         RuntimeError: its node would not give the driver's bits.
     """
 
-    def __init__(self, path: Sequence[str], plugins: Sequence[str], code: str) -> None:
+    def __init__(
+        self,
+        path: Sequence[str],
+        plugins: Sequence[str],
+        code: str,
+        contents: Sequence[Any],
+    ) -> None:
         sys.path.extend(entry for entry in path if entry not in sys.path)
         load_plugins(plugins)
         found = kernel_cache.code(plugins)
         if found != code:
             host = socket.gethostname()
             raise RuntimeError(f"{host} has other kernels: {found}, here {code}")
+        for content in ray.get(list(contents)):
+            provide(content)
 
     # An actor that is restarted, or waits for a node, is asked to warm up until it has.
     @ray.method(max_task_retries=-1)
@@ -74,43 +61,18 @@ class Simulator:
         """Compile or load the kernels of a sweep."""
         warm(needed, first)
 
-    def play(self, units: Sequence[Unit]) -> Played:
+    def simulate(self, units: Sequence[Unit]) -> Played:
         """Play a batch."""
-        return play_units(units)
+        return simulate(units)
 
 
-def simulator(plugins: Sequence[str], code: str) -> Any:
-    """A new actor; it starts as soon as a node has a CPU for it."""
+def simulator(plugins: Sequence[str], code: str, contents: Sequence[Any]) -> Any:
+    """A new actor; it starts as soon as a node has a CPU for it.
+
+    `contents` are references to the contents of large instances, one copy of each a node.
+    """
     remote: Any = ray.remote(num_cpus=1, max_restarts=-1)(Simulator)
-    return remote.remote(sys.path, list(plugins), code)
-
-
-class Batches:
-    """The units still to be handed out, as batches that shrink towards the end."""
-
-    def __init__(self, pending: Pending) -> None:
-        self.new = iter(pending)
-        self.next = next(self.new, None)
-        self.again: deque[list[Unit]] = deque()  # batches that were lost
-        self.left = pending.seconds
-
-    def __bool__(self) -> bool:
-        return bool(self.again) or self.next is not None
-
-    def take(self, actors: int) -> list[Unit]:
-        """The next batch: about half a second of work, less when little is left."""
-        if self.again:
-            return self.again.popleft()
-        most = max(BATCH_SECONDS, actors / CALLS_PER_SECOND)
-        target = min(most, self.left / (2 * IN_FLIGHT * actors))
-        batch: list[Unit] = []
-        seconds = 0.0
-        while self.next and len(batch) < BATCH_UNITS and (not batch or seconds < target):
-            batch.append(self.next)
-            seconds += self.next.seconds
-            self.next = next(self.new, None)
-        self.left = max(0.0, self.left - seconds)
-        return batch
+    return remote.remote(sys.path, list(plugins), code, contents)
 
 
 @dataclass(eq=False)
@@ -170,11 +132,15 @@ class Crew:
         if not member.gone and member not in self.warming.values():
             self.warming[member.actor.warm.remote(self.needed, first)] = member
 
-    def send(self, member: Member, units: list[Unit]) -> None:
-        """Give an actor a batch."""
-        call = member.actor.play.remote(units)
-        member.calls.append(call)
-        self.flying[call] = (member, units)
+    def fill(self, member: Member, batches: Batches) -> None:
+        """Give an actor as many batches as it may hold."""
+        if member.gone or member in self.warming.values():
+            return
+        while batches and len(member.calls) < BATCHES_AHEAD:
+            units = batches.take(self.size)
+            call = member.actor.simulate.remote(units)
+            member.calls.append(call)
+            self.flying[call] = (member, units)
 
     def wait(self, seconds: float) -> list[Any]:
         """The calls that have ended, at the latest after so many seconds."""
@@ -183,7 +149,7 @@ class Crew:
             time.sleep(seconds)
             return []
         ready, rest = ray.wait(calls, num_returns=1, timeout=seconds)
-        if ready and len(calls) > 2 * IN_FLIGHT:
+        if ready and len(calls) > 2 * BATCHES_AHEAD:
             time.sleep(min(seconds, WAIT_SECONDS * len(calls)))
             more, _ = ray.wait(rest, num_returns=len(rest), timeout=0)
             ready += more
@@ -235,68 +201,76 @@ class Crew:
         return member, units, played, False
 
 
-def execute(
-    pending: Pending,
-    wanted: int | None,
-    plugins: Sequence[str],
-    poll: float = 0.2,
-) -> Iterator[tuple[list[Outcome], int]]:
-    """Play all units; yields what has finished since the last time, at least every `poll` s.
-
-    Ray must be running. With the outcomes comes the number of actors at work.
+class RayExecutor:
+    """Plays units on the actors of a Ray that it starts, or joins.
 
     Args:
-        pending: the units.
-        wanted: how many actors; None for one per CPU of the cluster, whatever joins or leaves.
+        needed: the kernels to warm.
+        instances: what is played; large ones travel to a node once.
+        address: None for a local Ray, else that of a cluster.
+        actors: how many; None for one per CPU, on a cluster also of nodes that join later.
         plugins: modules that register algorithms.
-        poll: seconds.
     """
-    code = kernel_cache.code(plugins)
-    crew = Crew(pending.kernels(), lambda: simulator(plugins, code), wanted)
-    batches = Batches(pending)
-    attempts: Counter[tuple[int, int]] = Counter()
-    deaths: Counter[tuple[int, int]] = Counter()
 
-    def fill(member: Member) -> None:
-        if member.gone or member in crew.warming.values():
+    def __init__(
+        self,
+        needed: Sequence[Work],
+        instances: Iterable[Instance],
+        address: str | None,
+        actors: int | None,
+        plugins: Sequence[str],
+    ) -> None:
+        self.needed, self.address, self.actors = needed, address, actors
+        self.plugins = plugins
+        self._contents = large_contents(instance.definition for instance in instances)
+        self._stack = ExitStack()
+
+    def __enter__(self) -> RayExecutor:
+        started = self._stack.enter_context(session(self.address, self.actors, self._weight()))
+        if self.address is None:
+            self.actors = started
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._stack.close()
+
+    def play(self, batches: Batches) -> Iterator[Step]:
+        """Play all units; Ray must be running, as it is inside the context.
+
+        Raises:
+            InputError: no actor can start.
+        """
+        code = kernel_cache.code(self.plugins)
+        contents = [ray.put({address: held}) for address, held in self._contents.items()]
+        crew = Crew(self.needed, lambda: simulator(self.plugins, code, contents), self.actors)
+        while batches or crew.flying:
+            crew.grow()
+            outcomes: list[Outcome] = []
+            for call in crew.wait(POLL_SECONDS):
+                outcomes += self._ended(crew, call, batches)
+            if batches.waiting_again:
+                for member in crew.members:
+                    crew.fill(member, batches)
+            yield Step(outcomes, crew.ready)
+
+    def _ended(self, crew: Crew, call: Any, batches: Batches) -> Iterator[Outcome]:
+        """What the end of a call comes to; its actor gets new batches."""
+        if call in crew.warming:
+            warmed = crew.warmed(call)
+            if isinstance(warmed, Refused):
+                yield warmed
+            elif warmed is not None:
+                crew.fill(warmed, batches)
             return
-        while batches and len(member.calls) < IN_FLIGHT:
-            crew.send(member, batches.take(crew.size))
-
-    def again(unit: Unit, failure: Failed, count: Counter[tuple[int, int]], most: int) -> None:
-        key = (unit.numbers[0], unit.start)
-        count[key] += 1
-        if count[key] < most:
-            batches.again.append([unit])
+        member, units, came, suspect = crew.landed(call)
+        if isinstance(came, Played):
+            yield from batches.played(units, came)
         else:
-            finished.append(Abandoned(unit, failure, count[key]))
+            yield from batches.lost(units, came, suspect)
+            crew.warm(member)
+        crew.fill(member, batches)
 
-    while batches or crew.flying:
-        crew.grow()
-        finished: list[Outcome] = []
-        for call in crew.wait(poll):
-            if call in crew.warming:
-                warmed = crew.warmed(call)
-                if isinstance(warmed, Refused):
-                    finished.append(warmed)
-                elif warmed is not None:
-                    fill(warmed)
-                continue
-            member, units, came, suspect = crew.landed(call)
-            if isinstance(came, Played):
-                finished.append((units, came))
-                for failure in came.failed:
-                    again(units[failure.unit], failure, attempts, ATTEMPTS)
-            else:
-                if not suspect:
-                    batches.again.append(units)
-                elif len(units) > 1:
-                    batches.again.extend([unit] for unit in units)
-                else:
-                    again(units[0], came, deaths, DEATHS)
-                crew.warm(member)
-            fill(member)
-        if batches.again:  # what came back late must not wait for a busy actor
-            for member in crew.members:
-                fill(member)
-        yield finished, crew.ready
+    def _weight(self) -> int:
+        """Bytes of the large instances that the object store has to hold."""
+        arrays = (value for content in self._contents.values() for value in content.values())
+        return sum(getattr(value, "nbytes", 0) for value in arrays)

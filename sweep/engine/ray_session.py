@@ -30,7 +30,8 @@ os.environ.setdefault("RAY_DEDUP_LOGS_SKIP_REGEX", ".")
 
 import ray
 
-from sweep.engine import ray_auth
+from sweep.engine import ray_auth, ray_private
+from sweep.engine.machine import cores
 
 OBJECT_STORE = 512 * 1024**2  # bytes; units pass through it one at a time
 PREFIX = "sweep-ray-"  # of Ray's temporary folder, followed by the sweep's process id
@@ -40,18 +41,14 @@ QUIET: dict[str, Any] = {"logging_level": "ERROR", "log_to_driver": False}
 GRACE = 10.0  # seconds that Ray's processes get to end by themselves
 
 
-def cores() -> int:
-    """The cores this process may use."""
-    return len(os.sched_getaffinity(0))
-
-
 @contextmanager
-def session(address: str | None, actors: int | None) -> Iterator[int]:
+def session(address: str | None, actors: int | None, shared: int = 0) -> Iterator[int]:
     """Start or join Ray; yields how many actors to run; ends all that was started here.
 
     Args:
         address: None for a local Ray, else what `ray.init` takes (`auto`, HOST:PORT).
         actors: how many are wanted; None for one per CPU.
+        shared: bytes of what actors share through the object store of a local Ray.
 
     Raises:
         InputError: there is no cluster at `address`.
@@ -79,7 +76,7 @@ def session(address: str | None, actors: int | None) -> Iterator[int]:
                 num_cpus=max(wanted, cores()),
                 num_gpus=0,
                 include_dashboard=False,
-                object_store_memory=OBJECT_STORE,
+                object_store_memory=OBJECT_STORE + 2 * shared,
                 _temp_dir=f"{folder}/r",  # Ray opens it to everybody, so it is inside ours
                 **QUIET,
             )
@@ -115,7 +112,7 @@ def _join(address: str) -> None:
     mode = {"open": "disabled", "token": "token"}.get(answer, os.environ.get(ray_auth.MODE))
     try:
         with ray_auth.environment(RAY_AUTH_MODE=mode):
-            _notice_mode()
+            ray_private.notice_mode()
             ray.init(address=exact, **QUIET)
     except ray.exceptions.AuthenticationError:
         raise _refused(address) from None
@@ -150,14 +147,6 @@ def _refused(address: str) -> InputError:
     return InputError(
         "runtime.address", address, f"a cluster that lets you in; it wants {had}: {ray_auth.WHERE}"
     )
-
-
-def _notice_mode() -> None:
-    """Let Ray look at RAY_AUTH_MODE now; by itself it does when it is imported only."""
-    from ray import _raylet
-
-    raylet: Any = _raylet
-    raylet.Config.initialize("")  # as Ray does for a Ray that it starts; there is no public way
 
 
 def _check_reachable(address: str, host: str, port: int) -> None:

@@ -14,9 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from algos import checkpoints
-from algos.families import FAMILIES, Family, Outcome
-from algos.simulate import Work
-from sweep.grid.plan import identity_columns
+from algos.families import Family, Outcome
+from sweep.grid.manifest import identity_columns
 from sweep.grid.units import Unit
 from sweep.store.columns import CURVES, IDENTITY
 
@@ -34,23 +33,17 @@ def _type(dtype: str) -> pa.DataType:
     return pa.from_numpy_dtype(np.dtype(dtype))
 
 
-def play(unit: Unit) -> Outcome:
-    """Simulate a unit."""
-    recorded, horizons = _recorded(unit.horizons)
-    return unit.work.play(unit.seed, range(unit.start, unit.stop), recorded, horizons)
-
-
 @lru_cache(maxsize=256)
-def _recorded(horizons: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """The checkpoints of a run to these horizons, and the horizons as an array."""
+def recorded(horizons: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """The checkpoints that a run to these horizons records, and the horizons as an array."""
     return checkpoints.grid(horizons[-1], horizons), np.array(horizons, np.int64)
 
 
 @lru_cache(maxsize=1024)
 def _kept(T: int, horizons: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """A cell's own checkpoints, whatever else the run recorded, and their places in the run."""
+    """A cell's own checkpoints, whatever else the run recorded, and where the run has them."""
     own = checkpoints.grid(T)
-    return own, np.searchsorted(_recorded(horizons)[0], own)
+    return own, np.searchsorted(recorded(horizons)[0], own)
 
 
 class RowBuilder:
@@ -67,16 +60,16 @@ class RowBuilder:
 
     def add(self, unit: Unit, outcome: Outcome) -> None:
         """Take the outcome of a unit: horizon by horizon, replicates in order."""
-        common = _common(unit.work, unit.seed)
+        common = identity_columns(unit.work, unit.seed, "")  # shared by all cells of a stream
         count = unit.stop - unit.start
         for h, (T, cell) in enumerate(zip(unit.horizons, unit.cells, strict=True)):
             self.identities.append({**common, "T": T, "cell": cell})
             self.counts.append(count)
             self.starts.append(unit.start)
             if self.family.has_regret:
-                kept, places = _kept(T, unit.horizons)
+                kept, at = _kept(T, unit.horizons)
                 self.values["checkpoints"].append(kept[None].repeat(count, axis=0))
-                self.values["regret"].append(outcome["regret"][:, places])
+                self.values["regret"].append(outcome["regret"][:, at])
             else:
                 self.values["checkpoints"].append(np.zeros((count, 0), np.int64))
                 self.values["regret"].append(np.zeros((count, 0)))
@@ -85,9 +78,9 @@ class RowBuilder:
 
     def table(self) -> pa.Table:
         """The rows, unit by unit."""
-        places = pa.array(np.repeat(np.arange(len(self.counts)), self.counts))
+        owners = pa.array(np.repeat(np.arange(len(self.counts)), self.counts))
         arrays = {
-            name: pa.array([identity[name] for identity in self.identities], kind).take(places)
+            name: pa.array([identity[name] for identity in self.identities], kind).take(owners)
             for name, kind in IDENTITY
         }
         arrays["replicate"] = pa.array(
@@ -102,18 +95,6 @@ class RowBuilder:
         for name, parts in self.values.items():
             arrays[name] = _lists(parts) if name in lists else pa.array(np.concatenate(parts))
         return pa.table(arrays, schema=schema(self.family))
-
-
-def simulate_unit(unit: Unit) -> pa.Table:
-    """Play a unit and return its rows, horizon by horizon, replicates in order."""
-    builder = RowBuilder(FAMILIES[unit.work.algorithm.family])
-    builder.add(unit, play(unit))
-    return builder.table()
-
-
-def _common(work: Work, seed: int) -> dict[str, Any]:
-    """The identity columns that all cells of a stream share."""
-    return identity_columns(work, seed, "")
 
 
 def _lists(parts: list[np.ndarray]) -> pa.ListArray:

@@ -7,6 +7,7 @@ import socket
 import time
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,15 +16,15 @@ from filelock import FileLock
 
 from algos import kernel_cache
 from algos.families import FAMILIES
-from algos.simulate import Work
-from sweep.engine.rows import RowBuilder, play
+from algos.work import Work
+from sweep.engine.rows import RowBuilder, recorded
 from sweep.grid.units import Unit, expected_seconds
 from sweep.store.columns import TIMINGS
 
 
 @dataclass(frozen=True)
 class Failed:
-    """A unit whose kernel raised; `unit` is its place in the batch."""
+    """A unit whose kernel raised; `unit` is its number in the batch."""
 
     unit: int
     error: str
@@ -34,7 +35,7 @@ class Failed:
 class Played:
     """What came of a batch of units.
 
-    `done` are the places in the batch of the units that were played; `tables` hold their rows,
+    `done` are the numbers in the batch of the units that were played; `tables` hold their rows,
     one table per family, units in order; `timings` has a row for each.
     """
 
@@ -44,24 +45,28 @@ class Played:
     failed: list[Failed] = field(default_factory=list)
 
 
-def play_units(units: Sequence[Unit]) -> Played:
+def simulate(units: Sequence[Unit]) -> Played:
     """Play units one after the other; an exception fails its unit only."""
     builders: dict[str, RowBuilder] = {}
     done: list[int] = []
     failed: list[Failed] = []
     seconds: list[float] = []
-    for place, unit in enumerate(units):
+    for number, unit in enumerate(units):
         start = time.perf_counter()
         try:
-            outcome = play(unit)
+            checkpoints, horizons = recorded(unit.horizons)
+            replicates = range(unit.start, unit.stop)
+            outcome = unit.work.play(unit.seed, replicates, checkpoints, horizons)
             name = unit.work.algorithm.family
-            builders.setdefault(name, RowBuilder(FAMILIES[name])).add(unit, outcome)
+            if name not in builders:
+                builders[name] = RowBuilder(FAMILIES[name])
+            builders[name].add(unit, outcome)
         except Exception as error:
             line = f"{type(error).__name__}: {error}".split("\n")[0]
-            failed.append(Failed(place, line, traceback.format_exc()))
+            failed.append(Failed(number, line, traceback.format_exc()))
         else:
             seconds.append(time.perf_counter() - start)
-            done.append(place)
+            done.append(number)
     tables = {name: builder.table() for name, builder in builders.items()}
     return Played(done, tables, _timings([units[i] for i in done], seconds), failed)
 
@@ -74,7 +79,7 @@ def _timings(units: Sequence[Unit], seconds: Sequence[float]) -> pa.Table:
         "stream": [work.stream for work in works],
         "algorithm": [work.algorithm.name for work in works],
         "version": [work.algorithm.version for work in works],
-        "distribution": [work.instance.distribution for work in works],
+        "distribution": [work.instance.kind for work in works],
         "T": [work.T for work in works],
         "start": [unit.start for unit in units],
         "stop": [unit.stop for unit in units],
@@ -98,17 +103,14 @@ def warm(needed: Sequence[Work], first: int = 0) -> None:
     """
     for i in range(len(needed)):
         work = needed[(first + i) % len(needed)]
-        name = f"{work.algorithm.name}-{work.instance.distribution}.lock"
-        with FileLock(kernel_cache.directory() / name):
-            # A few rounds are enough to compile; errors are left to the units that meet them.
-            try:
-                _shortest(work)
-            except Exception:
-                continue
+        name = f"{work.algorithm.name}-{work.instance.kind}.lock"
+        # Errors are left to the units that meet them.
+        with FileLock(kernel_cache.directory() / name), suppress(Exception):
+            play_shortest(work)
 
 
-def _shortest(work: Work) -> None:
-    least = FAMILIES[work.algorithm.family].least_T(work.instance)
-    T = np.array([least], np.int64)
+def play_shortest(work: Work) -> None:
+    """Play the fewest rounds that there can be: enough to compile the kernel, or to load it."""
+    T = np.array([FAMILIES[work.algorithm.family].least_T(work.instance)], np.int64)
     short = Work(work.algorithm, work.instance, work.epsilon, int(T[0]), work.parameters)
     short.play(0, [0], T, T)

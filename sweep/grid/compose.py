@@ -10,13 +10,9 @@ from hydra.core.global_hydra import GlobalHydra
 from omegaconf import OmegaConf, open_dict
 
 from algos.errors import InputError
-from sweep.grid.config import (
-    CONFIGURATION_ERRORS,
-    Settings,
-    as_input_error,
-    register_schema,
-    settings,
-)
+from sweep.grid.config import Settings, settings
+from sweep.grid.hydra_errors import CONFIGURATION_ERRORS, as_input_error
+from sweep.grid.schema import register_schema
 
 
 def checked(overrides: Sequence[str]) -> Settings:
@@ -37,12 +33,10 @@ def checked(overrides: Sequence[str]) -> Settings:
             with open_dict(config):
                 del config["hydra"]
             return settings(config, str(chosen))
-    except CONFIGURATION_ERRORS as error:
-        raise as_input_error(error) from None
     except InputError:
         raise
-    except ValueError as error:  # Hydra's, where a group is given something that is no name
-        raise as_input_error(error) from None
+    except (*CONFIGURATION_ERRORS, ValueError) as error:  # Hydra raises both
+        raise as_input_error(error, overrides) from None
 
 
 def quoted(key: str, value: str) -> str:

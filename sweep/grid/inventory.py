@@ -21,10 +21,14 @@ class Inventory:
     """Which replicates of a plan's cells a store has.
 
     Show it the store's rows with `add`, then ask.
+
+    Args:
+        plan: the cells.
+        since: the number of the first cell that matters, a section's first.
     """
 
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
+    def __init__(self, plan: Plan, since: int = 0) -> None:
+        self.plan, self.since = plan, since
         self._names: np.ndarray | None = None  # uint64, ascending: identities of the cells
         self._numbers = np.empty(0, np.int64)  # their numbers in the plan
         self._first = np.empty(0, np.int64)  # stretches as (number << SHIFT) + replicate
@@ -50,11 +54,11 @@ class Inventory:
         last = key[np.concatenate([edges, [len(key) - 1]])]
         self._new.append((first, last))
 
-    def have(self) -> np.ndarray:
-        """int64 (cells,): how many of the wanted replicates of each cell are there."""
+    def have(self, targets: np.ndarray) -> np.ndarray:
+        """int64 (cells,): how many of the replicates below each cell's target are there."""
         first, last = self._stretches()
         cell = first >> SHIFT
-        wanted = wanted_replicates(self.plan)[cell]
+        wanted = targets[cell]
         mask = (1 << SHIFT) - 1
         count = np.minimum((last & mask) + 1, wanted) - np.minimum(first & mask, wanted)
         return np.bincount(cell, count, minlength=len(self.plan)).astype(np.int64)
@@ -72,10 +76,10 @@ class Inventory:
     def _find(self, names: Iterable[str]) -> np.ndarray:
         """Numbers of the cells with these identities, -1 for those of other plans."""
         if self._names is None:
-            words = (int(cell.id[:WORD], 16) for cell in self.plan)
-            unsorted = np.fromiter(words, np.uint64, len(self.plan))
-            self._numbers = np.argsort(unsorted, kind="stable")
-            self._names = unsorted[self._numbers]
+            words = (int(cell.id[:WORD], 16) for cell in self.plan.since(self.since))
+            unsorted = np.fromiter(words, np.uint64)
+            order = np.argsort(unsorted, kind="stable")
+            self._names, self._numbers = unsorted[order], order + self.since
         wanted = np.fromiter(map(_word, names), np.uint64)
         place = np.minimum(np.searchsorted(self._names, wanted), len(self._names) - 1)
         return np.where(self._names[place] == wanted, self._numbers[place], -1)
@@ -92,12 +96,6 @@ class Inventory:
             ends = np.concatenate([starts[1:], [True]])
             self._first, self._last, self._new = first[starts], reached[ends], []
         return self._first, self._last
-
-
-def wanted_replicates(plan: Plan) -> np.ndarray:
-    """int64 (cells,): the replicates each cell is wanted with."""
-    counts = [section.cells for section in plan.sections]
-    return np.repeat([section.replicates for section in plan.sections], counts)
 
 
 def _word(name: str) -> int:

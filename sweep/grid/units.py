@@ -8,22 +8,23 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from algos.instances import Instance
 from algos.registry import Algorithm
-from algos.simulate import Work
-from sweep.grid.inventory import Inventory, wanted_replicates
+from algos.work import Work
+from sweep.grid.effort import More, grid_targets
+from sweep.grid.inventory import Inventory
 from sweep.grid.plan import Plan, Section
 
 REPLICATE_OVERHEAD = 50e-6  # seconds: seeding a generator, calling a kernel, writing a row
 STEP = 1e-9  # seconds of an elementary step, before measurements correct it
 UNIT_SECONDS = 1.0
 
-# A correction factor by (algorithm, version, distribution), from measured seconds.
+# A correction factor by (algorithm, version, kind of instance), from measured seconds.
 Corrections = Mapping[tuple[str, int, str], float]
 
 
@@ -63,12 +64,20 @@ def expected_seconds(
     corrections: Corrections | None = None,
 ) -> float:
     """Expected seconds of one replicate."""
-    steps = algorithm.cost(float(T), instance.K, epsilon) + instance.draw_cost * T
+    steps = algorithm.cost(float(T), instance.sizes, epsilon) + instance.draw_cost * T
     seconds = REPLICATE_OVERHEAD + STEP * steps
     if corrections:
-        key = (algorithm.name, algorithm.version, instance.distribution)
+        key = (algorithm.name, algorithm.version, instance.kind)
         seconds *= corrections.get(key, 1.0)
     return seconds
+
+
+@dataclass(frozen=True)
+class Added:
+    """What a rule's request comes to: units, and how many replicates each cell lacks by it."""
+
+    units: list[Unit]
+    lacking: np.ndarray  # int64 (cells,)
 
 
 class Pending:
@@ -76,11 +85,12 @@ class Pending:
 
     Args:
         plan: the sweep's cells.
-        present: what the store has; None for nothing.
+        inventory: what the store has; None for nothing.
         block: replicates in a unit; None sizes a unit to about a second.
         corrections: factors for the expected seconds.
 
     Attributes:
+        targets: int64 (cells,), the replicates that each cell is wanted with.
         lacking: int64 (cells,), the replicates that each cell lacks.
         replicates: their sum.
         units: how many units there are.
@@ -90,32 +100,27 @@ class Pending:
     def __init__(
         self,
         plan: Plan,
-        present: Inventory | None = None,
+        inventory: Inventory | None = None,
         block: int | None = None,
         corrections: Corrections | None = None,
     ) -> None:
-        self.plan, self.present, self.block = plan, present, block
+        self.plan, self.block = plan, block
         self.corrections = corrections or {}
-        self.lacking = wanted_replicates(plan)
-        if present is not None:
-            self.lacking = self.lacking - present.have()
-        self.replicates = int(self.lacking.sum())
-        self.units, self.seconds = 0, 0.0
+        self.targets = self.lacking = np.empty(0, np.int64)
+        self.replicates, self.units, self.seconds = 0, 0, 0.0
+        self._inventories: list[tuple[int, Inventory | None]] = []  # by their first cells
         # Per section and run: its first cell, and the expected seconds of its longest unit.
-        self._runs: list[np.ndarray] = []
-        for section, first in zip(plan.sections, plan.first, strict=True):
-            self._count(section, first)
+        self._runs = self._take(plan.sections, inventory)
+        self._at_first = self.targets.copy()
 
     def __bool__(self) -> bool:
         return self.replicates > 0
 
     def __iter__(self) -> Iterator[Unit]:
         """All units; those of the run with the longest units first."""
-        if not self._runs:
-            return
-        runs = np.concatenate(self._runs)
-        for first in runs["first"][np.argsort(-runs["unit"], kind="stable")].tolist():
-            yield from self._units(first)
+        nothing = np.zeros_like(self._at_first)
+        for first in self._runs["first"][np.argsort(-self._runs["unit"], kind="stable")].tolist():
+            yield from self._units(first, nothing, self._at_first)
 
     def kernels(self) -> list[Work]:
         """One piece of work for each compiled kernel that the units need."""
@@ -123,86 +128,149 @@ class Pending:
         for section, first in zip(self.plan.sections, self.plan.first, strict=True):
             size = section.cells // len(section.instances)
             for i, instance in enumerate(section.instances):
-                key = (section.algorithm.name, instance.distribution)
+                key = (section.algorithm.name, instance.kind)
                 start = first + i * size
                 if key not in needed and self.lacking[start : start + size].any():
                     needed[key] = section.work(i * size)
         return list(needed.values())
 
-    def _count(self, section: Section, first: int) -> None:
-        """Note the section's runs that lack something, and add up their units."""
+    def add(self, more: More, look: Callable[[Inventory], Inventory | None]) -> Added:
+        """Take what a rule asks for.
+
+        Args:
+            more: higher targets, and sections of cells that the plan does not have.
+            look: shows a new inventory the store's rows.
+        """
+        before, cells = self.targets.copy(), len(self.plan)
+        for number, target in more.targets.items():
+            self.targets[number] = max(int(self.targets[number]), target)
+        raised = np.flatnonzero(self.targets > before)
+        owners = (self.plan.section(number) for number in raised.tolist())
+        starts = (
+            number - (number - first) % section.served
+            for number, (section, first) in zip(raised.tolist(), owners, strict=True)
+        )
+        units = [
+            unit
+            for start in dict.fromkeys(starts)
+            for unit in self._units(start, before, self.targets)
+        ]
+        lacking = np.zeros(cells, np.int64)
+        for unit in units:
+            lacking[list(unit.numbers)] += unit.stop - unit.start
+        self.lacking = self.lacking + lacking
+        self.replicates += int(lacking.sum())
+        self.units += len(units)
+        self.seconds += sum(unit.seconds for unit in units)
+        if more.sections:
+            self.plan.extend(more.sections)
+            runs = self._take(more.sections, look(Inventory(self.plan, cells)))
+            nothing = np.zeros_like(self.targets)
+            for first in runs["first"].tolist():
+                units += self._units(first, nothing, self.targets)
+            lacking = np.concatenate([lacking, self.lacking[cells:]])
+        return Added(sorted(units, key=lambda unit: -unit.seconds), lacking)
+
+    def _take(self, sections: Iterable[Section], inventory: Inventory | None) -> np.ndarray:
+        """Count the last sections of the plan; their runs that lack something."""
+        sections = tuple(sections)
+        since = len(self.targets)
+        self._inventories.append((since, inventory))
+        self.targets = np.concatenate([self.targets, grid_targets(sections)])
+        lacking = self.targets.copy()
+        if inventory is not None:
+            lacking -= inventory.have(self.targets)
+        self.lacking = np.concatenate([self.lacking, lacking[since:]])
+        self.replicates += int(lacking[since:].sum())
+        runs = [np.empty(0, [("first", "i8"), ("unit", "f4")])]
+        for section in sections:
+            runs.append(self._count(section, since))
+            since += section.cells
+        return np.concatenate(runs)
+
+    def _count(self, section: Section, first: int) -> np.ndarray:
+        """The section's runs that lack something; adds up their units."""
         served = section.served
         lacking = self.lacking[first : first + section.cells].reshape(-1, served)
         # A run that has nothing yet needs no look at its stretches of replicates.
         whole = (lacking == section.replicates).all(axis=1)
         runs = np.empty(int(lacking.any(axis=1).sum()), [("first", "i8"), ("unit", "f4")])
+        nothing = np.zeros_like(self.targets)
         for row, run in enumerate(np.flatnonzero(lacking.any(axis=1)).tolist()):
             longest = 0.0
             cell = first + run * served
-            one = [(0, section.replicates, served)] if whole[run] else None
-            for start, stop, last in one or self._spans(cell, section):
+            spans: Iterable[tuple[int, int, int]] = ((0, section.replicates, served),)
+            if not whole[run]:
+                spans = self._spans(cell, section, nothing, self.targets)
+            for start, stop, last in spans:
                 seconds = self._seconds(section, run * served + last - 1)
                 size = self._size(stop - start, seconds)
                 self.units += -(-(stop - start) // size)
                 self.seconds += (stop - start) * seconds
                 longest = max(longest, min(size, stop - start) * seconds)
             runs[row] = (cell, longest)
-        self._runs.append(runs)
+        return runs
 
     def _seconds(self, section: Section, number: int) -> float:
         """Expected seconds of a replicate of the section's cell `number`."""
-        number, h = divmod(number, len(section.horizons))
-        i, e = divmod(number, len(section.epsilons))
-        return expected_seconds(
-            section.algorithm,
-            section.instances[i],
-            section.epsilons[e],
-            section.horizons[h],
-            self.corrections,
-        )
+        instance, epsilon, T = section.point(number)
+        return expected_seconds(section.algorithm, instance, epsilon, T, self.corrections)
 
     def _size(self, replicates: int, seconds: float) -> int:
         return self.block or max(1, min(replicates, math.floor(UNIT_SECONDS / seconds)))
 
-    def _spans(self, cell: int, section: Section) -> Iterator[tuple[int, int, int]]:
+    def _spans(
+        self, cell: int, section: Section, low: np.ndarray, high: np.ndarray
+    ) -> Iterator[tuple[int, int, int]]:
         """Stretches of a run's replicates, with how many cells they must be played to."""
-        for start, stop, lacks in self._missing(cell, section):
+        for start, stop, lacks in self._missing(cell, section, low, high):
             yield start, stop, int(np.flatnonzero(lacks)[-1]) + 1
 
-    def _missing(self, cell: int, section: Section) -> Iterator[tuple[int, int, np.ndarray]]:
-        """Stretches of replicates (start, stop) that miss the same of a run's cells."""
-        lacking = self.lacking[cell : cell + section.served]
-        if (lacking == section.replicates).all():
-            yield 0, section.replicates, np.ones(section.served, dtype=bool)
+    def _missing(
+        self, cell: int, section: Section, low: np.ndarray, high: np.ndarray
+    ) -> Iterator[tuple[int, int, np.ndarray]]:
+        """Stretches of replicates (start, stop) that miss the same of a run's cells.
+
+        Of each cell the replicates low … high - 1 count; both are int64 (cells,).
+        """
+        own = slice(cell, cell + section.served)
+        count = int(high[own].max())
+        inventory = next(found for since, found in reversed(self._inventories) if cell >= since)
+        present = [
+            (start, stop, column)
+            for column in range(section.served)
+            for start, stop in (inventory.stretches(cell + column) if inventory else ())
+        ]
+        if not present and not low[own].any() and (high[own] == count).all():
+            yield 0, count, np.ones(section.served, dtype=bool)
             return
-        lacks = np.ones((section.replicates, section.served), dtype=bool)
-        if self.present is not None:
-            for column in range(section.served):
-                for start, stop in self.present.stretches(cell + column):
-                    lacks[start:stop, column] = False
+        replicates = np.arange(count)[:, None]
+        lacks = (low[own] <= replicates) & (replicates < high[own])
+        for start, stop, column in present:
+            lacks[start:stop, column] = False
         changes = np.flatnonzero((lacks[1:] != lacks[:-1]).any(axis=1)) + 1
-        for start, stop in itertools.pairwise([0, *changes.tolist(), section.replicates]):
+        for start, stop in itertools.pairwise([0, *changes.tolist(), count]):
             if lacks[start].any():
                 yield start, stop, lacks[start]
 
-    def _units(self, first: int) -> Iterator[Unit]:
-        """The units of the run whose first cell has this number."""
+    def _units(self, first: int, low: np.ndarray, high: np.ndarray) -> Iterator[Unit]:
+        """The units of the run whose first cell has this number; arguments as `_missing`."""
         section, before = self.plan.section(first)
         cells = [self.plan[first + column] for column in range(section.served)]
-        for start, stop, lacks in self._missing(first, section):
+        for start, stop, lacks in self._missing(first, section, low, high):
             columns = np.flatnonzero(lacks).tolist()
             missing = [cells[column] for column in columns]
             seconds = self._seconds(section, first - before + columns[-1])
             size = self._size(stop - start, seconds)
-            for low in range(start, stop, size):
-                high = min(stop, low + size)
+            for begin in range(start, stop, size):
+                end = min(stop, begin + size)
                 yield Unit(
                     work=missing[-1].work,
                     seed=self.plan.seed,
-                    start=low,
-                    stop=high,
+                    start=begin,
+                    stop=end,
                     horizons=tuple(cell.T for cell in missing),
                     cells=tuple(cell.id for cell in missing),
                     numbers=tuple(first + column for column in columns),
-                    seconds=seconds * (high - low),
+                    seconds=seconds * (end - begin),
                 )

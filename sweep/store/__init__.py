@@ -1,9 +1,21 @@
-"""The results store: segments in a folder or an object store, their checks and their compaction.
+"""The results store: its layout, and all that reads and writes it.
+
+    columns      the tables' columns and their meanings
+    places       where a store is, a folder or a URL; secrets in URLs are refused
+    segments     Parquet files of rows or timings that show whether they are damaged
+    definitions  large definitions of instances
+    store        appending, scanning, listing
+    sweeps       finding a sweep; the record in its folder; `mirror` holds that of a URL
+    reading      the rows of a sweep, from `scanning` segments and cutting `longer_runs`
+    compact, verify
+
+Sweep, submission and analysis use it; it imports nothing else of the project but algos.errors.
 
 python -m sweep.store compact PATH
 python -m sweep.store verify PATH
 """
 
 from sweep.store.store import Store
+from sweep.store.sweeps import Sweep, find_sweep
 
-__all__ = ["Store"]
+__all__ = ["Store", "Sweep", "find_sweep"]

@@ -10,13 +10,11 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-import pyarrow as pa
-
 from algos.errors import InputError
-from sweep.store import Store
 from sweep.store.compact import compact
-from sweep.store.places import one_line
+from sweep.store.errors import UNREACHABLE, one_line
 from sweep.store.segments import ROWS, TIMINGS
+from sweep.store.store import Store
 from sweep.store.verify import verify
 
 DONE, DAMAGE, BAD_INPUT, INTERRUPTED = 0, 1, 2, 130
@@ -35,7 +33,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = _Parser(prog="python -m sweep.store", description="Look after a results store.")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, does in (
-        ("verify", "Check every segment and name what is damaged. Changes nothing."),
+        (
+            "verify",
+            "Check every segment and definition, and name what is damaged. Changes nothing.",
+        ),
         ("compact", "Merge small segments and drop duplicated rows, while others read and write."),
     ):
         command = commands.add_parser(name, help=does, description=does)
@@ -48,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _verify(store) if given.command == "verify" else _compact(store)
     except InputError as error:
         print(f"error: {error}", file=sys.stderr)
-    except (OSError, pa.ArrowException) as error:
+    except UNREACHABLE as error:
         allowed = f"a store that can be written ({one_line(error)}); nothing is lost"
         print(f"error: {InputError('store', given.path, allowed)}", file=sys.stderr)
     except KeyboardInterrupt:
@@ -63,9 +64,10 @@ def _verify(store: Store) -> int:
     for line in found.differing:
         print(line)
     print(
-        f"{found.segments:,} segments of rows and {found.timings:,} of timings are sound,"
-        f" {len(found.damaged):,} damaged; {found.rows:,} rows, {found.duplicates:,} of them"
-        f" duplicates, {found.different:,} that differ"
+        f"{found.segments:,} segments of rows, {found.timings:,} of timings and"
+        f" {found.definitions:,} definitions are sound, {len(found.damaged):,} damaged;"
+        f" {found.rows:,} rows, {found.duplicates:,} of them duplicates, {found.different:,} that"
+        " differ"
     )
     return DONE if found.sound else DAMAGE
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from sweep.store import Store, segments
+from sweep.store import segments
 from sweep.store.row_hashes import row_hashes
 from sweep.store.segments import (
     KEY,
@@ -25,6 +25,7 @@ from sweep.store.segments import (
     SegmentWriter,
     VanishedError,
 )
+from sweep.store.store import Store
 
 SMALL = 32 * 1024**2  # bytes of a segment that is worth merging
 TARGET = 64 * 1024**2  # bytes at which a merged segment is committed

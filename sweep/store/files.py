@@ -66,3 +66,15 @@ def unmake(made: list[Path]) -> None:
     for path in reversed(made):
         with suppress(OSError):
             path.rmdir()
+
+
+def write_file(path: Path, content: bytes | str) -> Path:
+    """Write a file atomically (text as UTF-8), with its folder; returns `path`.
+
+    Raises:
+        OSError: it can't be written; the old content, if any, is still there.
+    """
+    data = content.encode("utf-8") if isinstance(content, str) else content
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, lambda temporary: temporary.write_bytes(data))
+    return path

@@ -1,16 +1,20 @@
-"""A sweep's folder, where the store is a URL: a local mirror that is fetched and published."""
+"""A sweep's folder, where the store is a URL: a local mirror that is fetched and published.
+
+Sweeps and reports of the same store share it.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Collection
 from pathlib import Path
 
 import platformdirs
 import pyarrow as pa
 import pyarrow.fs as pafs
 
-from sweep.store.files import write_atomically
+from sweep.store.files import write_file
 from sweep.store.places import Place
 
 
@@ -20,26 +24,27 @@ def root(url: str) -> Path:
     return platformdirs.user_cache_path("dp-bandit-sweep") / "stores" / digest
 
 
-def fetch(place: Place, folder: str, mirror: Path) -> None:
+def fetch(place: Place, folder: str, mirror: Path, only: Collection[str] | None = None) -> None:
     """Bring the files of a remote folder: those missing here, and those newer there.
 
-    A file that is newer here stays: a sweep that was killed has not published its latest.
+    A file that is newer here stays: a sweep that was killed has not published its latest. With
+    `only`, the files of these names are brought and no others.
 
     Raises:
         OSError, pa.ArrowException: one can't be read or written.
     """
     for name, info in place.files(folder, recursive=True).items():
         path = mirror / name
-        if _outdated(path, info):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            _write(path, place.read(f"{folder}/{name}"))
+        if (only is None or name in only) and _outdated(path, info):
+            write_file(path, place.read(f"{folder}/{name}").to_pybytes())
             _stamp(path, info)
 
 
-def publish(place: Place, folder: str, mirror: Path) -> None:
+def publish(place: Place, folder: str, mirror: Path, only: Collection[str] | None = None) -> None:
     """Send the files of a mirror that the remote folder lacks or has otherwise.
 
-    W&B's own files (`wandb/`) and unfinished ones stay here.
+    W&B's own files (`wandb/`) and unfinished ones stay here. With `only`, the files of these names
+    are sent and no others.
 
     Raises:
         OSError, pa.ArrowException: one can't be read or written.
@@ -51,6 +56,8 @@ def publish(place: Place, folder: str, mirror: Path) -> None:
         hidden = any(part.startswith(".") for part in name.split("/"))
         if hidden or name.startswith("wandb/") or not path.is_file():
             continue
+        if only is not None and name not in only:
+            continue
         if name not in there or not _same(path, there[name]):
             place.make_folder(f"{folder}/{name}".rpartition("/")[0])
             place.replace(f"{folder}/{name}", pa.py_buffer(path.read_bytes()))
@@ -60,10 +67,6 @@ def publish(place: Place, folder: str, mirror: Path) -> None:
         for name in sent:
             if name in there:
                 _stamp(mirror / name, there[name])
-
-
-def _write(path: Path, content: pa.Buffer) -> None:
-    write_atomically(path, lambda temporary: temporary.write_bytes(content))
 
 
 def _same(path: Path, info: pafs.FileInfo) -> bool:

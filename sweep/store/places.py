@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property
@@ -14,6 +15,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from algos.errors import InputError, Words
+from sweep.store.errors import one_line
 from sweep.store.files import flush_folder, write_atomically
 
 # Words in the name of a query argument that holds a secret (access_key, sig, session_token, …).
@@ -22,13 +24,13 @@ SECRETS_IN_ONE_WORD = ("accesskey", "secretkey", "sessiontoken", "accountkey", "
 OBJECT_STORES = ("s3", "gcs", "abfs")  # where an object appears whole or not at all
 IN_MEMORY = 4 * 1024**2  # files up to this size are fetched in one read
 # Where the user's environment says which S3 it is.
-S3_PLACES = ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3")
+S3_VARIABLES = ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3")
 RETRY_SECONDS = 30  # for Google's client, which would try for 15 minutes
 
 
-def is_url(root: str) -> bool:
+def is_url(root: str | os.PathLike[str]) -> bool:
     """Whether `root` is a URL; anything else is the path of a local folder."""
-    return "://" in root
+    return "://" in os.fspath(root)
 
 
 def check_root(root: str) -> None:
@@ -56,12 +58,6 @@ def check_root(root: str) -> None:
             "a URL without it; keys come from the environment (AWS_ACCESS_KEY_ID, …) or from the"
             " provider's own configuration",
         )
-
-
-def one_line(error: BaseException) -> str:
-    """The first line of an error, or what the system calls it."""
-    text = getattr(error, "strerror", None) or str(error).strip().split("\n")[0]
-    return " ".join(str(text).split())[:300] or type(error).__name__
 
 
 class Place:
@@ -128,6 +124,18 @@ class Place:
                 found[name] = info
         return dict(sorted(found.items()))
 
+    def marked_folders(self, folder: str, file: str) -> dict[str, int]:
+        """The folders right in `folder` that hold `file`, with its time in nanoseconds."""
+        start = self.full(folder)
+        inside = self.filesystem.get_file_info(pafs.FileSelector(start, allow_not_found=True))
+        names = sorted(info.base_name for info in inside if not info.is_file)
+        marks = self.filesystem.get_file_info([f"{start}/{name}/{file}" for name in names])
+        return {
+            name: mark.mtime_ns or 0
+            for name, mark in zip(names, marks, strict=True)
+            if mark.is_file
+        }
+
     def read(self, path: str) -> pa.Buffer:
         """The content of a file."""
         with self.filesystem.open_input_file(self.full(path)) as file:
@@ -150,12 +158,14 @@ class Place:
             self._send(path, content)
         else:
             folder, _, name = path.rpartition("/")
-            self._send(f"{folder}/.{name}.tmp", content)
-            self.filesystem.move(self.full(f"{folder}/.{name}.tmp"), self.full(path))
+            temporary = f"{folder}/.{name}.{uuid.uuid4().hex}.tmp"
+            self._send(temporary, content)
+            self.filesystem.move(self.full(temporary), self.full(path))
 
     def replace(self, path: str, content: pa.Buffer) -> None:
         """Write a file that may be there already."""
-        if self.filesystem.type_name not in OBJECT_STORES and self.has_file(path):
+        replaces = self.local is not None or self.filesystem.type_name in OBJECT_STORES
+        if not replaces and self.has_file(path):
             self.filesystem.delete_file(self.full(path))
         self.write(path, content)
 
@@ -231,7 +241,9 @@ def _s3(root: str) -> tuple[pafs.FileSystem, str]:
             raise ValueError(f"{name} is no argument of an S3 URL; there are {', '.join(known)}")
     if not parts.netloc:
         raise ValueError("it names no bucket")
-    if not options.keys() & {"region", "endpoint_override"} and not any(map(os.getenv, S3_PLACES)):
+    if not options.keys() & {"region", "endpoint_override"} and not any(
+        map(os.getenv, S3_VARIABLES)
+    ):
         options["region"] = pafs.resolve_s3_region(parts.netloc)
     filesystem = pafs.S3FileSystem(
         connect_timeout=5.0,

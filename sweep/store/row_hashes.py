@@ -53,14 +53,16 @@ def _bits(array: pa.Array) -> np.ndarray:
 
 
 def _lists(array: pa.ListArray) -> np.ndarray:
-    """A hash per list, of its entries and their places."""
+    """A hash per list, of its entries and their positions."""
     lengths = array.value_lengths().fill_null(0).to_numpy().astype(np.int64)
     ends = np.cumsum(lengths)
     starts = ends - lengths
     entries = _bits(array.flatten())
-    places = np.arange(len(entries), dtype=np.int64) - np.repeat(starts, lengths)
+    positions = np.arange(len(entries), dtype=np.int64) - np.repeat(starts, lengths)
     # Sums over lists as differences of a running sum; both wrap around alike.
-    sums = np.concatenate([[np.uint64(0)], np.cumsum(_mix(_mix(entries) + places.view(np.uint64)))])
+    sums = np.concatenate(
+        [[np.uint64(0)], np.cumsum(_mix(_mix(entries) + positions.view(np.uint64)))]
+    )
     return _mix(sums[ends] - sums[starts] + lengths.view(np.uint64) * ODD)
 
 

@@ -19,21 +19,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from algos.errors import InputError
-from sweep.store.columns import CURVES, IDENTITY
-from sweep.store.places import Place, one_line
+from sweep.store.columns import ROW_COLUMNS
+from sweep.store.errors import UNREACHABLE, one_line
+from sweep.store.places import Place
 
 ROWS, TIMINGS = "rows", "timings"  # the folders of a store that hold segments
 KEY = ("cell", "replicate")
-ROW_COLUMNS = {"replicate", *(name for name, _ in (*IDENTITY, *CURVES))}
-TIMING_COLUMNS = {"algorithm", "version", "distribution", "seconds", "uncorrected"}
-COLUMNS = {ROWS: ROW_COLUMNS, TIMINGS: TIMING_COLUMNS}
+TIMING_COLUMNS = ("algorithm", "version", "distribution", "seconds", "uncorrected")
+COLUMNS = {ROWS: frozenset(ROW_COLUMNS), TIMINGS: frozenset(TIMING_COLUMNS)}
 
 ROW_GROUP = 16 * 1024**2  # decoded bytes: what a reader can skip
 CHUNK = 4 * 1024**2
 DIGEST = re.compile(r"-([0-9a-f]{16})\.parquet$")
 
 # What Arrow raises for bytes that are no (or no longer a) Parquet file.
-UNREADABLE = (pa.ArrowException, OSError, ValueError, OverflowError, MemoryError)
+UNREADABLE = (*UNREACHABLE, ValueError, OverflowError, MemoryError)
 
 Result = TypeVar("Result")
 
@@ -185,7 +185,7 @@ def attempt(
         pass
     try:
         content = place.read(path)
-    except (OSError, pa.ArrowException) as error:
+    except UNREACHABLE as error:
         raise gone_or_unreadable(place, path, error) from None
     try:
         return parse(pa.BufferReader(content))
@@ -211,7 +211,7 @@ def gone_or_unreadable(place: Place, path: str, error: BaseException) -> Excepti
     try:
         if not place.has_file(path):
             return VanishedError(path)
-    except (OSError, pa.ArrowException):
+    except UNREACHABLE:
         pass
     return _medium(place, path, error)
 

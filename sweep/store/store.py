@@ -2,6 +2,7 @@
 
     STORE/rows/*.parquet       results, one row per (cell, replicate)
     STORE/timings/*.parquet    what each unit took, where and when
+    STORE/definitions/         instances whose definition is too long for a row
     STORE/sweeps/ID/           one folder per sweep
     STORE/damaged/             segments that were set aside
 
@@ -15,22 +16,23 @@ from __future__ import annotations
 
 import os
 import uuid
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from algos.errors import InputError
-from sweep.store import mirror, segments
-from sweep.store.files import make_folder, unmake, write_atomically
-from sweep.store.places import Place, one_line
+from sweep.store import definitions, mirror, segments, timings
+from sweep.store.errors import UNREACHABLE, one_line
+from sweep.store.files import make_folder, unmake
+from sweep.store.places import Place
 from sweep.store.segments import ROWS, TIMINGS, Damaged, DamageError, VanishedError
 
 SWEEPS, DAMAGED = "sweeps", "damaged"
+LISTINGS = 10  # at most, of a folder that changes while it is listed
+MANIFEST_FILE = "manifest.parquet"  # what makes a folder of STORE/sweeps a sweep
 
 
 class Store:
@@ -83,7 +85,7 @@ class Store:
             path = local / ROWS / f".{uuid.uuid4().hex}.tmp"
             path.touch()
             path.unlink()
-        except (OSError, pa.ArrowException) as error:
+        except UNREACHABLE as error:
             unmake(made)
             what = "folder" if local is not None else "place"
             raise InputError(
@@ -108,17 +110,32 @@ class Store:
         for table in tables:
             by_schema.setdefault(table.schema.to_string(), []).append(table)
         for group in by_schema.values():
-            try:
+            with self._written():
                 segments.commit(self.place, folder, pa.concat_tables(group))
-            except (OSError, pa.ArrowException) as error:
-                if self.place.local is not None:
-                    raise
-                raise InputError(
-                    "store",
-                    self.root,
-                    f"a place that can be written ({one_line(error)}); what was committed is"
-                    " kept, and the same command goes on from there",
-                ) from None
+
+    def keep_definitions(self, contents: Mapping[str, Mapping[str, Any]]) -> None:
+        """Write the content of large definitions, by address, where the store lacks them.
+
+        To be called before rows that refer to them are appended. Values are scalars, lists, or
+        arrays of numbers; raises as `append_rows` does.
+        """
+        with self._written():
+            definitions.keep(self.place, contents)
+
+    def definition(self, address: str) -> dict[str, Any]:
+        """The content of a large definition, lists of numbers as arrays.
+
+        Raises:
+            InputError: it is not in the store, is damaged, or can't be read.
+            ValueError: `address` is no address.
+        """
+        try:
+            return definitions.read(self.place, address)
+        except VanishedError:
+            why = "it is missing"
+        except DamageError as error:
+            why = str(error)
+        raise InputError("store", self.root, f"a sound definition {address} ({why})")
 
     def scan(
         self, relevant: Callable[[pa.ChunkedArray], bool], set_aside: bool
@@ -164,7 +181,7 @@ class Store:
             self.place.move(f"{ROWS}/{damaged.name}", f"{DAMAGED}/{damaged.name}")
         except FileNotFoundError:
             pass  # another sweep was faster
-        except (OSError, pa.ArrowException) as error:
+        except UNREACHABLE as error:
             raise InputError(
                 "store",
                 self.root,
@@ -180,6 +197,21 @@ class Store:
         """
         return list(self.sizes(folder))
 
+    def settled_names(self, folder: str) -> list[str]:
+        """The names of the complete segments of `folder`, while others may compact it.
+
+        Compaction may take a segment away and put another in its place while the folder is being
+        listed, so that a listing holds neither: two listings in a row have to agree. Raises as
+        `names` does.
+        """
+        found = self.names(folder)
+        for _ in range(LISTINGS):
+            again = self.names(folder)
+            if again == found:
+                break
+            found = again
+        return found
+
     def sizes(self, folder: str) -> dict[str, int]:
         """The complete segments of `folder`: bytes by name; raises as `names` does."""
         with self._reached():
@@ -191,70 +223,71 @@ class Store:
 
         Timings only tune the size of blocks, so unreadable ones are passed over.
         """
-        sums: dict[tuple[str, int, str], np.ndarray] = {}
-        keys = ["algorithm", "version", "distribution"]
-        for name in self.names(TIMINGS):
-            try:
-                with self.place.source(f"{TIMINGS}/{name}") as source:
-                    table = pq.read_table(
-                        source,
-                        columns=[*keys, "seconds", "uncorrected"],
-                        page_checksum_verification=True,
-                    )
-                sums_of = [("seconds", "sum"), ("uncorrected", "sum")]
-                groups = table.group_by(keys).aggregate(sums_of)
-            except segments.UNREADABLE:
-                continue
-            for row in groups.to_pylist():
-                key = (row["algorithm"], row["version"], row["distribution"])
-                pair = np.array([row["seconds_sum"], row["uncorrected_sum"]])
-                sums[key] = sums.get(key, np.zeros(2)) + pair
-        return {key: float(a / b) for key, (a, b) in sums.items() if a > 0 and b > 0}
+        return timings.corrections(self.place, self.names(TIMINGS))
 
     def sweep_folder(self, name: str) -> Path:
         """The local folder of one sweep: of a URL's a mirror among the user's caches."""
         local = self.place.local
         return (local or mirror.root(self.root)) / SWEEPS / name
 
-    def fetch_sweep(self, name: str) -> None:
+    def fetch_sweep(self, name: str, only: Collection[str] | None = None) -> None:
         """Bring a sweep's folder from a URL into its mirror, unless the mirror is newer.
+
+        With `only`, the files of these names are brought and no others.
 
         Raises:
             InputError: the store can't be read.
         """
         if self.place.local is None:
             with self._reached():
-                mirror.fetch(self.place, f"{SWEEPS}/{name}", self.sweep_folder(name))
+                mirror.fetch(self.place, f"{SWEEPS}/{name}", self.sweep_folder(name), only)
 
-    def publish_sweep(self, name: str) -> str:
+    def publish_sweep(self, name: str, only: Collection[str] | None = None) -> str:
         """Send a sweep's folder from its mirror to the URL; `wandb/` stays here.
 
-        Returns the URL of the folder there; "" for a local store, where nothing is to be done.
+        With `only`, the files of these names are sent and no others. Returns the URL of the folder
+        there; "" for a local store, where nothing is to be done.
 
         Raises:
-            InputError: the store can't be written.
+            InputError: the store can't be written; what was to be sent is still here.
         """
-        if self.place.local is None:
-            with self._reached("written"):
-                mirror.publish(self.place, f"{SWEEPS}/{name}", self.sweep_folder(name))
-            return f"{self.root.partition('?')[0].rstrip('/')}/{SWEEPS}/{name}"
-        return ""
+        if self.place.local is not None:
+            return ""
+        here = self.sweep_folder(name)
+        with self._reached("written", f"; nothing is lost, the files are in {here}"):
+            mirror.publish(self.place, f"{SWEEPS}/{name}", here, only)
+        return f"{self.root.partition('?')[0].rstrip('/')}/{SWEEPS}/{name}"
 
-    def write_table(self, path: Path, rows: Sequence[Mapping[str, Any]], schema: pa.Schema) -> None:
-        """Write a small table of a sweep's folder."""
-        table = pa.Table.from_pylist(list(rows), schema=schema)
-        write_atomically(path, lambda temporary: pq.write_table(table, temporary))
+    def sweeps(self) -> dict[str, int]:
+        """The sweeps by ID, with the time of their manifests in nanoseconds since 1970.
 
-    def write_text(self, path: Path, text: str) -> None:
-        """Write a small text file of a sweep's folder."""
-        write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+        Raises:
+            InputError: the store can't be read.
+        """
+        with self._reached():
+            return self.place.marked_folders(SWEEPS, MANIFEST_FILE)
 
     @contextmanager
-    def _reached(self, done: str = "read") -> Iterator[None]:
+    def _reached(self, done: str = "read", more: str = "") -> Iterator[None]:
         try:
             yield
-        except (OSError, pa.ArrowException) as error:
+        except UNREACHABLE as error:
             what = "folder" if self.place.local is not None else "place"
             raise InputError(
-                "store", self.root, f"a {what} that can be {done} ({one_line(error)})"
+                "store", self.root, f"a {what} that can be {done} ({one_line(error)}){more}"
+            ) from None
+
+    @contextmanager
+    def _written(self) -> Iterator[None]:
+        """Raises InputError where an object store can't be written; a disk's OSError as it is."""
+        try:
+            yield
+        except UNREACHABLE as error:
+            if self.place.local is not None:
+                raise
+            raise InputError(
+                "store",
+                self.root,
+                f"a place that can be written ({one_line(error)}); what was committed is"
+                " kept, and the same command goes on from there",
             ) from None

@@ -20,9 +20,9 @@ from typing import Any
 
 from algos.errors import InputError, Words
 from algos.registry import load_plugins
-from sweep.grid import plan as planning
 from sweep.grid.compose import checked
 from sweep.grid.config import Settings
+from sweep.grid.planner import make_plan
 from sweep.submit.client import Dashboard, Lost, command
 from sweep.submit.fetch import Damaged, Fetched, fetch
 from sweep.submit.files import excludes, packages
@@ -109,8 +109,7 @@ def check(overrides: Sequence[str]) -> tuple[Settings, str]:
     """
     settings = checked(overrides)
     load_plugins(settings.plugins)
-    plan = planning.make_plan(settings)
-    return settings, f"{settings.grid_name.replace('/', '-')}-{plan.id_digits}"
+    return settings, make_plan(settings).name(settings.grid_name)
 
 
 def _submit(

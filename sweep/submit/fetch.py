@@ -22,6 +22,7 @@ from sweep.store.files import flush_folder
 from sweep.submit.client import Dashboard, Lost
 from sweep.submit.follow import Patience
 
+SHARED = ("rows", "timings", "definitions")  # what sweeps of a store share
 FOLDER, INDEX = "sweeps", "index.json"  # in Ray's log folder: sweeps/JOB/index.json
 PLAIN_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*")
 MOST_BYTES_OF_INDEX = 64 * 1024**2
@@ -93,7 +94,7 @@ def _index(raw: bytes) -> dict[str, Any]:
         for entry in files:
             parts = str(entry["place"]).split("/")
             good = all(PLAIN_NAME.fullmatch(part) for part in parts) and (
-                (parts[0] in ("rows", "timings") and len(parts) == 2)
+                (parts[0] in SHARED and len(parts) == 2)
                 or (parts[:2] == ["sweeps", sweep] and len(parts) > 2)
             )
             if not good or not re.fullmatch("[0-9a-f]{64}", entry["sha256"]):

@@ -27,6 +27,7 @@ import pyarrow.parquet as pq
 
 from sweep.grid.compose import quoted
 from sweep.store import Store
+from sweep.store.definitions import addresses_in, path_of
 from sweep.submit.fetch import FOLDER, INDEX, PLAIN_NAME
 
 HOME = "dp-bandit-sweep"
@@ -101,8 +102,16 @@ def pack(store: str, sweep: str, target: Path) -> None:
             shutil.copyfileobj(source, file)
         files.append(_entry(Path(file.name), "/".join(["sweeps", sweep, *parts])))
     if place.local is not None:
-        columns = ["cell", "stream"]
+        columns = ["cell", "stream", "instance_definition"]
         manifest = pq.read_table(place.local / folder / "manifest.parquet", columns=columns)
+        for path in map(path_of, addresses_in(manifest["instance_definition"])):
+            try:
+                with place.source(path) as source, _new(target) as file:
+                    shutil.copyfileobj(source, file)
+            except FileNotFoundError as error:
+                print(f"left out {path}: {error}", flush=True)
+            else:
+                files.append(_entry(Path(file.name), path))
         for kind, column in (("rows", "cell"), ("timings", "stream")):
             wanted = manifest[column].combine_chunks().unique()
             for table in _matching(place.local / kind, column, wanted):
@@ -115,7 +124,7 @@ def pack(store: str, sweep: str, target: Path) -> None:
                 # Named by content, as segments are: what is fetched twice is there once.
                 name = f"{entry['sha256'][:32]}-{entry['sha256'][:16]}.parquet"
                 files.append(entry | {"place": f"{kind}/{name}"})
-    # Rows first: a report without them would have to be written again.
+    # In this order definitions come before the rows that refer to them, and the report last.
     files.sort(key=lambda entry: entry["place"])
     index = {
         "sweep": sweep,

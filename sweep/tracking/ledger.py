@@ -59,3 +59,12 @@ class Ledger:
         """Replace the file: a reader sees the old one or the new one, never a part."""
         text = json.dumps({"url": self.url, "runs": self._runs})
         write_atomically(self._path, lambda path: path.write_text(text, encoding="utf-8"))
+
+
+def logged_points(folder: Path, runs: Iterable[str]) -> int | None:
+    """How many points a sweep has told W&B for these runs; None where its ledger can't be read."""
+    try:
+        known = json.loads((folder / "tracking.json").read_text("utf-8"))["runs"]
+        return sum(len(known[run]["marks"]) for run in runs if run in known)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

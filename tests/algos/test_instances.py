@@ -153,7 +153,9 @@ def test_the_limit_is_four_kilobytes():
 def test_a_large_content_is_shared_not_copied():
     rewards = table(2000)
     instance = resolve({"name": "reward_table", "rewards": rewards})
-    [kept] = contents.large_contents([instance, resolve("azize_fig3")]).values()
+    [kept] = contents.large_contents(
+        [instance.definition, resolve("azize_fig3").definition]
+    ).values()
     assert np.shares_memory(instance.environment.rewards, kept["rewards"])
     before = instance.environment.rewards.copy()
     rewards[:] = 0.0  # the user's own array may change
@@ -171,14 +173,14 @@ def test_a_large_content_is_shared_not_copied():
 
 def test_another_process_needs_the_content():
     instance = resolve({"name": "reward_table", "rewards": table(2000)})
-    given = contents.large_contents([instance])
+    given = contents.large_contents([instance.definition])
     script = """
 import pickle, sys
 instance, given = pickle.load(sys.stdin.buffer)
 from algos.instances import contents
 print(instance.label, instance.sizes, instance.rounds, instance.families, instance.draw_cost)
 for what in (lambda: instance.environment, lambda: instance.means,
-             lambda: contents.large_contents([instance])):
+             lambda: contents.large_contents([instance.definition])):
     try:
         what()
     except RuntimeError as error:

@@ -5,50 +5,22 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import matplotlib.font_manager  # noqa: F401 - where it has no cache yet, it says so, once
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
 
+from sweep.store.columns import MANIFEST, row_schema
+
 AZIZE_FIG3 = [0.8, 0.1, 0.1, 0.1, 0.1]
 
-LISTS = {
-    "checkpoints": pa.list_(pa.int64()),
-    "regret": pa.list_(pa.float64()),
-    "pulls": pa.list_(pa.int64()),
-    "means": pa.list_(pa.float64()),
-}
-TYPES = {
-    "seed": pa.int64(),
-    "replicate": pa.int64(),
-    "replicates": pa.int64(),
-    "version": pa.int64(),
-    "epsilon": pa.float64(),
-    "K": pa.int64(),
-    "N": pa.int64(),
-    "T": pa.int64(),
-    "anytime": pa.bool_(),
-    "uses_epsilon": pa.bool_(),
-    "doubling": pa.bool_(),
-} | LISTS
-
-CELL = [
-    "cell", "stream", "seed", "family", "algorithm", "version", "parameters", "instance",
-    "instance_definition", "epsilon", "K", "N", "T",
-]  # fmt: skip
-ROW = [*CELL, "replicate", "checkpoints", "regret", "pulls"]
-MANIFEST = [
-    *CELL, "replicates", "guarantee", "anytime", "uses_epsilon", "doubling", "distribution",
-    "means",
-]  # fmt: skip
+ROWS = row_schema([("pulls", pa.list_(pa.int64()))])
 
 
 def grid(T: int) -> np.ndarray:
@@ -58,14 +30,10 @@ def grid(T: int) -> np.ndarray:
     return np.append(points[points < T], T)
 
 
-def write_table(path: Path, columns: Sequence[str], rows: list[dict[str, Any]]) -> None:
-    """Write rows as a Parquet file with the store's types."""
+def write_table(path: Path, schema: pa.Schema, rows: list[dict[str, Any]]) -> None:
+    """Write rows as a Parquet file; what a row lacks is null."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    schema = pa.schema([(name, TYPES.get(name, pa.string())) for name in columns])
-    arrays = [
-        pa.array([row.get(name) for row in rows], TYPES.get(name, pa.string())) for name in columns
-    ]
-    pq.write_table(pa.Table.from_arrays(arrays, schema=schema), path)
+    pq.write_table(pa.Table.from_pylist(rows, schema=schema), path)
 
 
 @dataclass
@@ -84,10 +52,11 @@ class Plan:
     seed: int = 0
     family: str = "bandit"
     distribution: str = "bernoulli"
+    label: str | None = None
     write_rows: bool = True
 
     def record(self) -> dict[str, Any]:
-        """What the manifest and the rows say about the cell."""
+        """What the manifest says about the cell; `instance` is its name there."""
         definition = json.dumps({"means": self.means, "name": self.distribution})
         key = [self.algorithm, definition, str(self.epsilon)]
         stream = hashlib.md5("|".join(key).encode()).hexdigest()
@@ -101,7 +70,7 @@ class Plan:
             "algorithm": self.algorithm,
             "version": 1,
             "parameters": "{}",
-            "instance": self.instance,
+            "instance": self.label or self.instance,
             "instance_definition": definition,
             "epsilon": self.epsilon,
             "K": len(self.means) if self.means else None,
@@ -111,8 +80,12 @@ class Plan:
             "anytime": self.anytime,
             "uses_epsilon": self.epsilon is not None,
             "doubling": self.doubling,
+            "source": "Anon 2024, Algorithm 1",
+            "noiseless": None,
             "distribution": self.distribution,
             "means": self.means,
+            "sizes": json.dumps({"K": len(self.means)} if self.means else {}),
+            "instance_generator": definition,
         }
 
 
@@ -133,12 +106,12 @@ def write_sweep(
         if plan.write_rows:
             rows += [
                 record
-                | {"replicate": r, "checkpoints": points, "regret": curve}
-                | {"pulls": [1] * len(plan.means or [1])}
+                | {"instance": plan.instance, "replicate": r}
+                | {"checkpoints": points, "regret": curve, "pulls": [1] * len(plan.means or [1])}
                 for r, curve in enumerate(plan.regret)
             ]
     if rows:
-        write_table(store / "rows" / f"{sweep}.parquet", ROW, rows)
+        write_table(store / "rows" / f"{sweep}.parquet", ROWS, rows)
     folder = store / "sweeps" / sweep
     write_table(folder / "manifest.parquet", MANIFEST, [plan.record() for plan in plans])
     (folder / "config.yaml").write_text(yaml.safe_dump(config or {"grid": {}}))

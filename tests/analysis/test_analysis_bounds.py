@@ -37,12 +37,12 @@ def test_lower_bound_of_azize_fig3(epsilon: float, expected: float) -> None:
     assert bounds.lower_bound_slope(AZIZE_FIG3, epsilon) == pytest.approx(expected, rel=1e-6)
 
 
-def test_predicted_epsilon() -> None:
-    found = bounds.predicted_epsilon(AZIZE_FIG3)
+def test_knee_of_the_lower_bound() -> None:
+    found = bounds.lower_bound_knee(AZIZE_FIG3)
     assert found.low == pytest.approx(KL / 4.2, rel=1e-6)  # 0.272792
     assert (found.high, found.pooled) == pytest.approx((found.low, found.low))
     # Gaps 0.1 and 0.4 to 0.6: pooled solves 0.1/kl1 + 0.4/kl2 = 2/(6 eps).
-    mixed = bounds.predicted_epsilon([0.6, 0.5, 0.2])
+    mixed = bounds.lower_bound_knee([0.6, 0.5, 0.2])
     first = 0.5 * math.log(0.5 / 0.6) + 0.5 * math.log(0.5 / 0.4)
     second = 0.2 * math.log(0.2 / 0.6) + 0.8 * math.log(0.8 / 0.4)
     assert mixed.per_arm == pytest.approx([first / 0.6, second / 2.4])
@@ -50,9 +50,9 @@ def test_predicted_epsilon() -> None:
     assert mixed.low < mixed.pooled < mixed.high
 
 
-def test_bound_is_continuous_where_predicted() -> None:
-    """The two terms of equation (4) are equal at the predicted value, arm by arm."""
-    epsilon = bounds.predicted_epsilon(AZIZE_FIG3).low
+def test_bound_is_continuous_at_its_knee() -> None:
+    """The two terms of equation (4) are equal at its knee, arm by arm."""
+    epsilon = bounds.lower_bound_knee(AZIZE_FIG3).low
     gap = bounds.gaps(AZIZE_FIG3)
     assert bounds.d_inf(AZIZE_FIG3) == pytest.approx(6 * epsilon * bounds.t_inf(AZIZE_FIG3))
     assert bounds.lower_bound_slope(AZIZE_FIG3, epsilon) == pytest.approx(
@@ -62,10 +62,10 @@ def test_bound_is_continuous_where_predicted() -> None:
 
 def test_without_suboptimal_arms_or_room_above() -> None:
     assert bounds.lower_bound_slope([0.5, 0.5], 0.1) == 0
-    assert math.isnan(bounds.predicted_epsilon([0.5, 0.5]).pooled)
+    assert math.isnan(bounds.lower_bound_knee([0.5, 0.5]).pooled)
     # No Bernoulli mean exceeds 1: both infima run over an empty set.
     assert bounds.lower_bound_slope([1.0, 0.5], 0.1) == 0
-    assert math.isnan(bounds.predicted_epsilon([1.0, 0.5]).low)
+    assert math.isnan(bounds.lower_bound_knee([1.0, 0.5]).low)
 
 
 def test_minimax() -> None:

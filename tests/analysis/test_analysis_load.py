@@ -58,7 +58,7 @@ def test_latest_prefix_and_path(
     assert found(str(new), tmp_path / "elsewhere") == "beta-22222222"
     with pytest.raises(AnalysisError, match="fits 2 sweeps"):
         found("alpha-1111")
-    with pytest.raises(AnalysisError, match="did you mean 'alpha-11111111'"):
+    with pytest.raises(AnalysisError, match="closest: alpha-11111111"):
         found("alhpa-11111111")
 
 
@@ -107,6 +107,72 @@ def test_shorter_cells_of_an_anytime_stream_come_from_longer_runs(
     assert len(df[df["T"] == 1000]) == 8
 
 
+def test_what_is_cut_has_no_outcome(
+    synthetic: SimpleNamespace, plan: SimpleNamespace, tmp_path: Path
+) -> None:
+    """Outcomes were noted at the end of the longer run; rows without curves can't be cut."""
+    T = int(synthetic.grid(1000)[-5])
+    nothing = np.zeros((4, len(synthetic.grid(T))))
+    short = synthetic.Plan(nothing, T=T, write_rows=False)
+    flat = synthetic.Plan(nothing, T=T, write_rows=False, epsilon=2.0)
+    other = synthetic.Plan(plan.regret, T=1000, epsilon=2.0)
+    folder = synthetic.write_sweep(tmp_path, [short, flat, plan, other])
+    segment = next((tmp_path / "rows").iterdir())
+    rows = pq.read_table(segment).to_pylist()
+    for number, row in enumerate(rows):
+        row |= {"switches": number, "calm": number % 2 == 0, "arms": [number] * (number % 3)}
+        if row["epsilon"] == 2.0:
+            row |= {"checkpoints": [], "regret": []}
+    kinds = [("switches", pa.int64()), ("calm", pa.bool_()), ("arms", pa.list_(pa.int64()))]
+    schema = pa.schema([*pq.read_schema(segment), *kinds])
+    pq.write_table(pa.Table.from_pylist(rows, schema=schema), segment)
+    df = analysis.load(str(folder))
+    assert list(df["T"]) == [T] * 4 + [1000] * 8 and set(df["epsilon"][:4]) == {1.0}
+    np.testing.assert_array_equal(df["regret"].iloc[1], plan.regret[1, :-4])
+    for name in ("switches", "calm", "arms", "pulls"):
+        assert df[name][:4].isna().all() and df[name][4:].notna().all()
+    assert list(df["switches"][4:]) == list(range(8))
+    np.testing.assert_array_equal(df["arms"].iloc[9], [5, 5])
+
+
+def test_outcomes_of_families_stand_side_by_side(
+    synthetic: SimpleNamespace, plan: SimpleNamespace, tmp_path: Path
+) -> None:
+    """Segments have the columns of their own family; the frame has those of all."""
+    other = synthetic.Plan(plan.regret, T=1000, epsilon=2.0, family="pairs")
+    synthetic.write_sweep(tmp_path, [other], "other-1")
+    segment = tmp_path / "rows" / "other-1.parquet"
+    rows = pq.read_table(segment).drop_columns(["pulls"])
+    pq.write_table(rows.append_column("pair", pa.array([0.5, 1.5, 2.5, 3.5])), segment)
+    folder = synthetic.write_sweep(tmp_path, [plan, other], "both-1")
+    (tmp_path / "rows" / "both-1.parquet").unlink()
+    synthetic.write_sweep(tmp_path, [plan], "first-1")
+    df = analysis.load(str(folder))
+    assert list(df["family"]) == ["bandit"] * 4 + ["pairs"] * 4
+    assert df["pair"].isna().tolist() == [True] * 4 + [False] * 4
+    assert df["pulls"].isna().tolist() == [False] * 4 + [True] * 4
+    pq.write_table(rows.append_column("pulls", pa.array(["a", "b", "c", "d"])), segment)
+    with pytest.raises(AnalysisError, match="an outcome column of different types"):
+        analysis.load(str(folder))
+
+
+def test_a_cell_with_two_names_is_there_under_both(
+    synthetic: SimpleNamespace, plan: SimpleNamespace, tmp_path: Path
+) -> None:
+    """Each name has a target of its own; the rows keep the name that their content has."""
+    again = synthetic.Plan(plan.regret, T=1000, label="hu_distinct", replicates=2)
+    other = synthetic.Plan(plan.regret + 1, T=1000, epsilon=0.5)
+    plan.label = "mine"
+    synthetic.write_sweep(tmp_path, [plan, other, again])
+    df = analysis.load(store=tmp_path)
+    assert list(df["instance"]) == ["mine"] * 4 + ["azize_fig3"] * 4 + ["hu_distinct"] * 2
+    assert list(df["replicate"]) == [0, 1, 2, 3, 0, 1, 2, 3, 0, 1]
+    np.testing.assert_array_equal(df["regret"].iloc[9], plan.regret[1])
+    about = df.attrs["sweep"]
+    assert (about["cells"], about["wanted"], about["found"]) == (3, 10, 10)
+    assert df.groupby(["cell", "instance"], sort=False).ngroups == 3
+
+
 def test_replicates_with_different_checkpoints_share_a_grid(
     synthetic: SimpleNamespace, plan: SimpleNamespace, tmp_path: Path
 ) -> None:
@@ -122,20 +188,22 @@ def test_replicates_with_different_checkpoints_share_a_grid(
 
 
 def test_errors(synthetic: SimpleNamespace, plan: SimpleNamespace, tmp_path: Path) -> None:
-    with pytest.raises(AnalysisError, match="is not a folder"):
+    with pytest.raises(AnalysisError, match=r"nowhere'; allowed: a folder"):
         analysis.load(store=tmp_path / "nowhere")
-    with pytest.raises(AnalysisError, match="holds no sweeps"):
+    with pytest.raises(AnalysisError, match="a store that holds sweeps"):
         analysis.load(store=tmp_path)
     plan.write_rows = False
     folder = synthetic.write_sweep(tmp_path, [plan])
-    with pytest.raises(AnalysisError, match=r"no rows yet \(0 of 4"):
+    with pytest.raises(
+        AnalysisError, match=r"no rows yet; .*of the 4 rows of 'demo-0123abcd' none"
+    ):
         analysis.load(store=tmp_path)
     table = pq.read_table(folder / "manifest.parquet")
     pq.write_table(table.drop_columns(["means"]), folder / "manifest.parquet")
     with pytest.raises(AnalysisError, match="lacks the columns means"):
         analysis.load(store=tmp_path)
     (folder / "manifest.parquet").write_bytes(b"PAR1 nothing")
-    with pytest.raises(AnalysisError, match=r"manifest\.parquet' is damaged"):
+    with pytest.raises(AnalysisError, match=r"manifest: got a damaged file"):
         analysis.load(store=tmp_path)
 
 
@@ -145,11 +213,11 @@ def test_damaged_segment_is_named(
     synthetic.write_sweep(tmp_path, [plan])
     bad = tmp_path / "rows" / "broken.parquet"
     bad.write_bytes(b"PAR1 cut short")
-    with pytest.raises(AnalysisError, match=r"broken\.parquet' is damaged"):
+    with pytest.raises(AnalysisError, match=r"broken\.parquet is damaged"):
         analysis.load(store=tmp_path)
     good = next(p for p in (tmp_path / "rows").iterdir() if p != bad).read_bytes()
     bad.write_bytes(good[: len(good) // 2])
-    with pytest.raises(AnalysisError, match=r"broken\.parquet' is damaged"):
+    with pytest.raises(AnalysisError, match=r"broken\.parquet is damaged"):
         analysis.load(store=tmp_path)
 
 
@@ -162,11 +230,11 @@ def test_row_without_regret(
     at = table.column_names.index("regret")
     nothing = pa.nulls(table.num_rows, pa.list_(pa.float64()))
     pq.write_table(table.set_column(at, "regret", nothing), segment)
-    with pytest.raises(AnalysisError, match="without regret or checkpoints"):
+    with pytest.raises(AnalysisError, match="a row without regret"):
         analysis.load(store=tmp_path)
 
 
-@pytest.mark.parametrize("window", [[5], [100, 10], "wide", [0, 10], 7])
+@pytest.mark.parametrize("window", [[5], [100, 10], "wide", [0, 10], 7, [True, 9]])
 def test_bad_window(
     synthetic: SimpleNamespace, plan: SimpleNamespace, tmp_path: Path, window: object
 ) -> None:

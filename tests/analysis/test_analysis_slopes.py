@@ -12,8 +12,8 @@ import pytest
 from scipy import stats
 
 import analysis
-from analysis.curves import interval
-from analysis.slopes import choose_window
+from analysis.chapters.slopes.table import choose_window
+from analysis.statistics.bootstrap import interval
 
 KL = 1.1457256
 
@@ -78,7 +78,7 @@ def test_the_sweeps_window_where_it_fits() -> None:
 def test_window_of_the_config(synthetic: SimpleNamespace, tmp_path: Path) -> None:
     t = synthetic.grid(10**4)
     plan = synthetic.Plan(np.tile(np.log(t), (2, 1)), T=10**4)
-    df = frame(synthetic, tmp_path, plan, window=[64, "1e8"])
+    df = frame(synthetic, tmp_path, plan, window=[64, 1e8])
     row = analysis.slopes(df).iloc[0]
     assert (row["window_low"], row["window_high"]) == (64, 10**4)
 
@@ -137,3 +137,15 @@ def test_coverage_of_the_interval() -> None:
         low, high = interval(rng.exponential(size=20), rng)
         hits += low <= 1 <= high
     assert stats.binom.ppf(1e-4, trials, 0.90) <= hits <= stats.binom.isf(1e-4, trials, 0.97)
+
+
+def test_two_labels_of_one_cell_are_two_rows(synthetic: SimpleNamespace, tmp_path: Path) -> None:
+    """A grid may name one environment twice: both names are shown, over the same runs."""
+    plan = synthetic.Plan(np.arange(1, 4)[:, None] * np.log(synthetic.grid(10**4)), T=10**4)
+    df = frame(synthetic, tmp_path, plan)
+    both = pd.concat([df, df.assign(instance="a_second_name")], ignore_index=True)
+    both.attrs = df.attrs
+    table = analysis.slopes(both)
+    assert table["instance"].tolist() == ["azize_fig3", "a_second_name"]
+    assert table["n"].tolist() == [3, 3]
+    assert table["slope_low"].nunique() == 1

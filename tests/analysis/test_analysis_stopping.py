@@ -10,7 +10,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from analysis.stopping import clopper_pearson, headlines, overview, stopping, view
+from analysis.chapters.stopping import by_series, headlines, stopping, view
+from analysis.labels import with_labels
+from analysis.statistics.proportions import clopper_pearson
 
 
 def frame(times, estimates, halted, *, alpha=0.1, beta=0.05, mu=0.5, epsilon=1.0) -> pd.DataFrame:
@@ -49,7 +51,7 @@ def test_a_rule_that_never_halts_has_no_misses():
     table = stopping(frame([1000] * 3, [math.nan] * 3, [False] * 3))
     [row] = table.to_dict("records")
     assert row["halted"] == 0 and row["estimates"] == 0 and math.isnan(row["miss"])
-    assert "halted down to 0" in headlines(table)[0]
+    assert "halted down to 0" in headlines(with_labels(table))[0]
 
 
 def test_broken_promises_come_first():
@@ -57,11 +59,11 @@ def test_broken_promises_come_first():
     right = frame([64] * 50, [0.5] * 50, [True] * 50, epsilon=0.5)
     table = stopping(pd.concat([right, wrong], ignore_index=True))
     assert table["note"].tolist() == ["", "misses more often than β"]
-    assert "more than β" in headlines(table)[0]
-    [row] = overview(table).to_dict("records")
+    assert "more than β" in headlines(with_labels(table))[0]
+    [row] = by_series(with_labels(table)).to_dict("records")
     assert (row["at_low"], row["at_high"]) == ("64 [64, 64]", "8 [8, 8]")
     assert row["misses"].startswith("0.5 [")
-    assert view(table)["samples"].tolist() == ["64 [64, 64]", "8 [8, 8]"]
+    assert view(with_labels(table))["samples"].tolist() == ["64 [64, 64]", "8 [8, 8]"]
 
 
 def test_a_sweep_of_other_families_has_no_rows():
@@ -76,3 +78,9 @@ def test_clopper_pearson_covers(p, n):
     inside = [low <= p <= high for low, high in (clopper_pearson(int(k), n) for k in counts)]
     assert stats.binom.pmf(counts, n, p)[inside].sum() >= 0.95
     assert clopper_pearson(0, n)[0] == 0.0 and clopper_pearson(n, n)[1] == 1.0
+
+
+def test_two_labels_of_one_cell_are_two_rows():
+    df = frame([10, 20], [0.5, 0.5], [True, True])
+    both = pd.concat([df, df.assign(instance="a_second_name")], ignore_index=True)
+    assert stopping(both)["n"].tolist() == [2, 2]

@@ -57,7 +57,7 @@ for name, kernel, parameters in (
             source="tests",
             summary="for tests",
             parameters=parameters,
-            cost=lambda T, K, epsilon: 10.0 * T,
+            cost=lambda T, sizes, epsilon: 10.0 * T,
             version=1,
         )
     )

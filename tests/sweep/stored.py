@@ -9,14 +9,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from algos.families import FAMILIES
-from sweep.engine.rows import schema
 from sweep.store import Store
+from sweep.store.columns import row_schema
 
 Key = tuple[str, int]
+SCHEMA = row_schema([("pulls", pa.list_(pa.int64()))])
 
 
-def table(cell: str, replicates: Iterable[int], points: int = 6) -> pa.Table:
+def table(
+    cell: str, replicates: Iterable[int], points: int = 6, definition: str = "{}"
+) -> pa.Table:
     """Rows of a cell, each a function of cell and replicate."""
     rows = []
     for replicate in replicates:
@@ -24,12 +26,12 @@ def table(cell: str, replicates: Iterable[int], points: int = 6) -> pa.Table:
         row = {
             "cell": cell, "stream": f"s{cell}", "seed": 0, "family": "bandit",
             "algorithm": "ucb1", "version": 1, "parameters": "{}", "instance": "two",
-            "instance_definition": "{}", "epsilon": None, "K": 2, "N": None, "T": 2 * points,
+            "instance_definition": definition, "epsilon": None, "K": 2, "N": None, "T": 2 * points,
             "replicate": replicate, "checkpoints": list(range(1, points + 1)),
             "regret": rng.random(points).cumsum(), "pulls": [points, points],
         }  # fmt: skip
         rows.append(row)
-    return pa.Table.from_pylist(rows, schema=schema(FAMILIES["bandit"]))
+    return pa.Table.from_pylist(rows, schema=SCHEMA)
 
 
 def timings(seconds: float) -> pa.Table:
@@ -54,7 +56,8 @@ def scanned(store: Store, set_aside: bool = False) -> list[Key]:
 def held(folder: Path) -> pa.Table:
     """All rows of a local store, read by Arrow alone, sorted."""
     tables = [pq.read_table(path) for path in sorted((folder / "rows").glob("[!.]*.parquet"))]
-    return pa.concat_tables(tables).sort_by([("cell", "ascending"), ("replicate", "ascending")])
+    rows = pa.concat_tables(tables, promote_options="default")
+    return rows.sort_by([("cell", "ascending"), ("replicate", "ascending")])
 
 
 def distinct(rows: pa.Table) -> pa.Table:

@@ -16,7 +16,7 @@ from test_plan import planned
 from undisturbed import undisturbed_rows
 
 from sweep.engine import ray_executor as execute
-from sweep.engine.ray_session import session
+from sweep.engine.batches import Batches
 from sweep.grid.units import Pending
 
 
@@ -88,10 +88,12 @@ def test_an_actor_that_is_not_restarted_is_replaced(undisturbed, monkeypatch):
     monkeypatch.setattr(execute, "simulator", make)
     plan, _ = planned(*GRID)
     tables, killed = [], 0
-    with session(None, 2):
-        for outcomes, ready in execute.execute(Pending(plan, block=10), 2, ()):
-            tables += [played.tables["bandit"] for _, played in outcomes]
-            if ready and len(tables) > 3 * killed and killed < 4:
+    pending = Pending(plan, block=10)
+    executor = execute.RayExecutor(pending.kernels(), plan.instances, None, 2, ())
+    with executor:
+        for step in executor.play(Batches(pending)):
+            tables += [done.played.tables["bandit"] for done in step.outcomes]
+            if step.actors and len(tables) > 3 * killed and killed < 4:
                 execute.ray.kill(made[killed])
                 killed += 1
     assert killed == 4 and len(made) >= 5

@@ -18,16 +18,16 @@ import pytest
 from commands import LIMIT
 from stored import distinct, fill, held, scanned, table, timings
 
-from algos.families import FAMILIES
-from sweep.engine.rows import schema
 from sweep.store import Store
 from sweep.store import compact as compacting
 from sweep.store.__main__ import main
+from sweep.store.columns import row_schema
 from sweep.store.compact import compact
 from sweep.store.row_hashes import row_hashes
 from sweep.store.segments import KEY, ROWS, TIMINGS
 from sweep.store.verify import verify
 
+STOPPING = [("stop_time", pa.int64()), ("estimate", pa.float64()), ("halted", pa.bool_())]
 WORKER = Path(__file__).with_name("store_worker.py")
 
 
@@ -67,8 +67,7 @@ def test_families_stay_apart(store):
     rows = table("x", [0]).to_pylist()[0]
     rows |= {"stop_time": 3, "halted": True, "estimate": 0.5, "regret": [], "checkpoints": []}
     others = [
-        pa.Table.from_pylist([rows | {"replicate": r}], schema=schema(FAMILIES["stopping_rule"]))
-        for r in (7, 8)
+        pa.Table.from_pylist([rows | {"replicate": r}], schema=row_schema(STOPPING)) for r in (7, 8)
     ]
     for other in others:
         store.append_rows([other, table("x", [other["replicate"][0].as_py() - 7])])
@@ -172,8 +171,8 @@ def test_verify_counts(store, capsys):
     names = store.names(ROWS)
     assert main(["verify", store.root]) == 0 and store.names(ROWS) == names
     assert capsys.readouterr().out.endswith(
-        "3 segments of rows and 0 of timings are sound, 0 damaged; 10 rows, 2 of them duplicates,"
-        " 0 that differ\n"
+        "3 segments of rows, 0 of timings and 0 definitions are sound, 0 damaged; 10 rows, 2 of"
+        " them duplicates, 0 that differ\n"
     )
 
 

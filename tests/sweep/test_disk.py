@@ -20,7 +20,7 @@ def test_a_full_disk_is_one_line(tmp_path, monkeypatch, capsys):
     def full(self: Store, tables: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    def simulate(self: driving.Driver, *unused: object) -> list[object]:
+    def simulate(self: driving.Driver, *unused: object) -> None:
         self.job.store.append_rows([])
         raise AssertionError("the commit must fail")
 
@@ -41,13 +41,13 @@ def test_other_faults_are_not_taken_for_the_disk(monkeypatch):
 
 def test_a_report_that_fails_loses_nothing(tmp_path, capsys, monkeypatch):
     import analysis
-    from sweep.__main__ import analyse
+    from sweep.__main__ import Analysis
 
     def broken(*unused: object, **options: object) -> None:
         raise ZeroDivisionError("no such luck")
 
     monkeypatch.setattr(analysis, "write_report", broken)
-    assert analyse(tmp_path, str(tmp_path), False) is None
+    assert Analysis().report(tmp_path, str(tmp_path), False) is None
     err = capsys.readouterr().err
     assert "no report: ZeroDivisionError: no such luck" in err and err.count("\n") == 1
     assert "Traceback" in (tmp_path / "report-error.txt").read_text()

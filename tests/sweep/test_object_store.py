@@ -81,7 +81,7 @@ def test_verify_and_compact(store, capsys):
     store.append_timings(timings(1.0))
     store.append_timings(timings(2.0))
     assert main(["verify", store.root]) == 0
-    assert "4 segments of rows and 2 of timings are sound" in capsys.readouterr().out
+    assert "4 segments of rows, 2 of timings and 0 definitions are sound" in capsys.readouterr().out
     assert main(["compact", store.root]) == 0
     assert "4 segments with 20 rows before, 1 with 18 after" in capsys.readouterr().out
     assert read(store).equals(expected)
@@ -115,7 +115,7 @@ def test_a_sweeps_folder_is_mirrored(store, tmp_path, monkeypatch):
     (here / "wandb" / "run.log").write_text("stays here")
     (here / ".half.tmp").write_text("stays here")
     (here / "figures" / "a.svg").write_text("<svg/>")
-    store.write_text(here / "tracking.json", "{1}")
+    (here / "tracking.json").write_text("{1}")
     store.publish_sweep("s")
 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "two"))
@@ -126,7 +126,7 @@ def test_a_sweeps_folder_is_mirrored(store, tmp_path, monkeypatch):
     assert files == ["figures/a.svg", "tracking.json"]
     assert (there / "tracking.json").read_text() == "{1}"
     # This machine is killed before it publishes: what it noted must not be lost.
-    store.write_text(there / "tracking.json", "{1,2}")
+    (there / "tracking.json").write_text("{1,2}")
     store.fetch_sweep("s")
     assert (there / "tracking.json").read_text() == "{1,2}"
     store.publish_sweep("s")

@@ -16,18 +16,21 @@ from hydra import compose, initialize_config_module
 import conf
 from algos import InputError
 from sweep.engine.points import series_name
-from sweep.grid import plan as planning
-from sweep.grid.config import register_schema, settings
+from sweep.grid.config import Settings, settings
 from sweep.grid.inventory import Inventory
+from sweep.grid.manifest import describe
+from sweep.grid.plan import Plan
+from sweep.grid.planner import make_plan
+from sweep.grid.schema import register_schema
 from sweep.grid.units import Pending
 
 
-def planned(*overrides: str) -> tuple[planning.Plan, object]:
+def planned(*overrides: str) -> tuple[Plan, Settings]:
     """The plan of a composed configuration, and its settings."""
     register_schema()
     with initialize_config_module("conf", version_base="1.3"):
         checked = settings(compose("config", overrides=list(overrides)), "test")
-    return planning.make_plan(checked), checked
+    return make_plan(checked), checked
 
 
 BASE = ("grid.algorithm=[adap_ucb,dp_se,ucb1]", "grid.instance=[azize_fig3]",
@@ -71,17 +74,24 @@ def test_the_same_cell_written_twice_counts_once():
     explicit = "{name:bernoulli,means:[0.8,0.1,0.1,0.1,0.1]}"
     once, _ = planned(*BASE)
     again = "grid.algorithm=[adap_ucb,dp_se,ucb1,{name:adap_ucb,alpha:3.1}]"
-    twice, _ = planned(*BASE, f"grid.instance=[azize_fig3,{explicit}]", again)
+    named, _ = planned(*BASE, f"grid.instance=[azize_fig3,{explicit}]", again)
+    assert ids(once) == ids(named) and len(named) == len(once)  # under two labels
+    twice, _ = planned(*BASE, "grid.instance=[azize_fig3,azize_fig3]", again)
     assert ids(once) == ids(twice)
     assert once.id_digits == twice.id_digits
     other, _ = planned(*BASE, "seed=1")
     assert not ids(once) & ids(other) and once.id_digits != other.id_digits
     more, _ = planned(*BASE, again.replace("3.1", "3.1,replicates:30"))
     assert ids(more) == ids(once) and more.id_digits != once.id_digits
-    assert {cell.replicates for cell in more if cell.work.algorithm.name == "adap_ucb"} == {30}
+    assert {s.replicates for s in more.sections if s.algorithm.name == "adap_ucb"} == {30}
 
 
-def ids(plan: planning.Plan) -> set[str]:
+def described(plan: Plan) -> list[dict]:
+    """The rows of a plan's manifest."""
+    return [describe(cell, cell.work.instance, 20) for cell in plan]
+
+
+def ids(plan: Plan) -> set[str]:
     """The identities of a plan's cells."""
     return {cell.id for cell in plan}
 
@@ -132,7 +142,7 @@ def test_what_is_present_is_known_by_stretches():
         for name, replicate in rows:
             if name in truth:
                 truth[name].add(int(replicate))
-    have = present.have()
+    have = present.have(np.full(len(plan), 20))
     for number, cell in enumerate(cells):
         found = [r for start, stop in present.stretches(number) for r in range(start, stop)]
         assert found == sorted(truth[cell])
@@ -168,7 +178,7 @@ def test_a_large_plan_stays_small():
     instances = tuple(
         dataclasses.replace(section.instances[0], definition=f'{{"copy":{i}}}') for i in range(300)
     )
-    large = planning.Plan([dataclasses.replace(section, instances=instances)], 0, {})
+    large = Plan([dataclasses.replace(section, instances=instances)], 0, {})
     tracemalloc.start()
     pending = Pending(large, Inventory(large))
     first = list(itertools.islice(pending, 1000))
@@ -202,7 +212,7 @@ def test_generators_take_K_from_the_axis():
         "grid.algorithm=[ucb1]", "grid.T=[1000]", "grid.K=[2,10]",
         "grid.instance=[azize_fig3,{name:equal_gap,gap:0.1,best:0.5}]",
     )  # fmt: skip
-    assert sorted(cell.work.instance.K for cell in plan) == [2, 5, 10]
+    assert sorted(cell.work.instance.sizes["K"] for cell in plan) == [2, 5, 10]
 
 
 def test_one_grid_for_two_families():
@@ -213,7 +223,7 @@ def test_one_grid_for_two_families():
         "grid.instance=[sajed_c1,{name:equal_gap,gap:0.1,best:0.5},"
         "{name:doubling_gap,gap:0.01,best:1,K:[4,6]}]",
     )  # fmt: skip
-    cells = [planning.describe(cell) for cell in plan]
+    cells = described(plan)
     found = {(cell["family"], cell["algorithm"], cell["K"]) for cell in cells}
     members = [("bandit", "ucb1"), ("full_information", "ftl"), ("full_information", "rnm_ftnl")]
     assert found == {(*member, K) for K in (4, 5, 6, 8) for member in members}
@@ -238,7 +248,7 @@ def test_sampled_arms_cost_their_draws():
         ("grid.T=null", "grid.T"),
         ("grid.epsilon=null", "grid.epsilon"),
         ("grid.algorithm=[ucb1]", "no algorithm in the grid uses ε"),
-        ("grid.K=[5]", "fixes its own K"),
+        ("grid.K=[5]", "takes its K from this axis"),
         ("grid.N=[5]", "grid.N"),
         ("grid.instance=[{name:equal_gap,gap:0.1,best:0.5}]", "grid.K"),
         ("grid.algorithm=[{name:adap_ucb,alpha:0}]", "alpha"),
@@ -259,7 +269,7 @@ def test_parameters_that_are_words_expand_and_stay_words():
     )  # fmt: skip
     cells = list(plan)
     assert [cell.work.parameters["bound"] for cell in cells] == ["union", "log2.5"]
-    stored = [planning.describe(cell)["parameters"] for cell in cells]
+    stored = [row["parameters"] for row in described(plan)]
     assert stored[1] == '{"bound":"log2.5","budget":"split","gamma":0.1}'
     assert "bound=log2.5, budget=split, gamma=0.1" in series_name(cells[1])
     with pytest.raises(InputError, match=r"bound: got 'unoin'.*closest: union"):

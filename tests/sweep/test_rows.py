@@ -9,11 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from test_plan import BASE, planned
+from undisturbed import unit_rows
 
 from algos import simulate
 from algos.checkpoints import grid
-from sweep.engine.rows import simulate_unit
-from sweep.engine.worker import play_units, warm
+from sweep.engine.worker import simulate as play_batch
+from sweep.engine.worker import warm
 from sweep.grid.units import Pending
 
 ORDER = [("cell", "ascending"), ("replicate", "ascending")]
@@ -25,7 +26,7 @@ def played(block: int | None, seed: int = 0, order: int | None = None, *more: st
     units = list(Pending(plan, block=block))
     if order is not None:
         units = [units[i] for i in np.random.default_rng(order).permutation(len(units))]
-    played = play_units(units)
+    played = play_batch(units)
     assert played.done == list(range(len(units))) and not played.failed
     assert played.timings.num_rows == len(units)
     return played.tables["bandit"].sort_by(ORDER)
@@ -80,7 +81,7 @@ def test_a_family_with_fewer_rounds_than_arms():
     units = list(Pending(plan, block=3))
     assert len(units) == 4 * 2 * sum(per_algorithm.values())  # all are anytime
     warm(Pending(plan).kernels())
-    played = play_units(units)
+    played = play_batch(units)
     assert not played.failed
     table = played.tables["full_information"].sort_by(ORDER)
     assert table.num_rows == 4 * len(plan)
@@ -93,7 +94,7 @@ def test_a_family_with_fewer_rounds_than_arms():
         )  # fmt: skip
         for row, regret, pulls in zip(rows, direct.regret, direct.pulls, strict=True):
             assert row["regret"] == regret.tolist() and row["pulls"] == pulls.tolist()
-            assert sum(row["pulls"]) == cell.T and row["K"] == cell.work.instance.K
+            assert sum(row["pulls"]) == cell.T and row["K"] == cell.work.instance.sizes["K"]
             assert row["family"] == "full_information" and row["N"] is None
 
 
@@ -101,9 +102,9 @@ def test_a_kernel_that_raises_fails_its_unit_only():
     plan, _ = planned(*BASE, "grid.algorithm=[adap_ucb]")
     units = list(Pending(plan, block=20))
     broken = dataclasses.replace(units[0], seed=-1)  # SeedSequence refuses
-    played = play_units([units[0], broken, units[1]])
+    played = play_batch([units[0], broken, units[1]])
     assert played.done == [0, 2]
-    alone = [simulate_unit(unit) for unit in units[:2]]
+    alone = [unit_rows(unit) for unit in units[:2]]
     assert played.tables["bandit"].equals(pa.concat_tables(alone).combine_chunks())
     [failed] = played.failed
     assert failed.unit == 1
@@ -125,4 +126,4 @@ def test_a_unit_survives_a_trip_through_pickle_with_its_cached_kernel():
     unit = next(iter(Pending(plan, block=5)))
     copy = pickle.loads(pickle.dumps(unit))
     assert copy.work.algorithm is unit.work.algorithm
-    assert simulate_unit(copy).equals(simulate_unit(unit))
+    assert unit_rows(copy).equals(unit_rows(unit))

@@ -10,16 +10,15 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 from test_plan import planned
+from undisturbed import unit_rows
 
 import analysis
 from algos import InputError, simulate
-from analysis.terminal import show
+from analysis.report.terminal import show
 from sweep.engine.points import Points
-from sweep.engine.rows import simulate_unit
-from sweep.grid import plan as planning
+from sweep.grid.manifest import families, manifest
 from sweep.grid.units import Pending
-from sweep.store import Store
-from sweep.store.columns import MANIFEST
+from sweep.store import Store, Sweep
 
 STREAMS = "grid.instance=[{name:two_point,mu:[0.1,0.3]}]"
 BASE = ("grid.algorithm=[{name:nas,alpha:0.3},{name:dp_exp_nas,alpha:[0.1,0.3]}]", STREAMS,
@@ -58,7 +57,7 @@ def test_a_run_serves_every_smaller_number_of_rounds():
 
 def test_rows_hold_three_scalars_and_no_curve():
     plan, _ = planned(*BASE)
-    tables = [simulate_unit(unit) for unit in Pending(plan, block=5)]
+    tables = [unit_rows(unit) for unit in Pending(plan, block=5)]
     whole = pa.concat_tables(tables)
     assert whole.schema.field("stop_time").type == pa.int64()
     assert whole.schema.field("estimate").type == pa.float64()
@@ -80,21 +79,19 @@ def test_rows_hold_three_scalars_and_no_curve():
     assert 0 < pa.compute.sum(whole["halted"]).as_py() < len(whole)
 
 
-def commit(root: Path, overrides: tuple[str, ...], write_T: tuple[int, ...] = ()) -> Path:
-    """A store with the sweep of `overrides`, all its rows or those of the given T only."""
+def commit(root: Path, overrides: tuple[str, ...]) -> Path:
+    """A store with the sweep of `overrides` and all its rows."""
     plan, _ = planned(*overrides)
     store = Store(root)
     store.open_for_writing()
-    tables = [simulate_unit(unit) for unit in Pending(plan)]
-    if write_T:
-        kept = pa.array(write_T, pa.int64())
-        tables = [table.filter(pa.compute.is_in(table["T"], kept)) for table in tables]
+    tables = [unit_rows(unit) for unit in Pending(plan)]
     store.append_rows(tables)
-    folder = store.sweep_folder(f"test-{len(overrides)}{len(write_T)}")
-    folder.mkdir()
-    rows = [planning.describe(cell) for cell in plan]
-    store.write_table(folder / "manifest.parquet", rows, MANIFEST)
-    return folder
+    record = Sweep(store, f"test-{len(overrides)}")
+    targets = np.array(
+        [section.replicates for section in plan.sections for _ in range(section.cells)]
+    )
+    record.write_manifest(manifest(plan, targets), families(plan))
+    return record.folder
 
 
 def test_analysis_reads_and_reports_a_sweep_without_regret(tmp_path):
@@ -108,7 +105,7 @@ def test_analysis_reads_and_reports_a_sweep_without_regret(tmp_path):
     assert len(table) == 20 and set(table["mu"]) == {0.1, 0.3}
     report = analysis.write_report(str(folder), tmp_path)
     page = report.html.read_text()
-    assert set(report.tables) == {"stopping"} and report.headlines
+    assert set(report.tables) == {"algorithms", "stopping"} and report.headlines
     assert "Stopping rules" in page and "dp_exp_nas(alpha=0.1)" in page and "Slopes" not in page
     names = {path.name for path in report.figures if path.suffix == ".png"}
     assert any(name.startswith("samples_vs_epsilon") for name in names)
@@ -118,7 +115,7 @@ def test_analysis_reads_and_reports_a_sweep_without_regret(tmp_path):
     console = Console(width=80, record=True)
     show(report, console)
     text = console.export_text()
-    assert "two_point(mu=0.1, R=1), T = 1e9, n = 12, β = 0.05, all halted" in text
+    assert "two_point(mu=0.1), T = 1e9, n = 12, β = 0.05, all halted" in text
     assert "at ε=0.01" in text and "halted" in text
 
 
@@ -128,24 +125,12 @@ def test_a_mixed_sweep_reports_both_families(tmp_path):
                  "grid.epsilon=[0.1,1]", "grid.T=[1e4]", "grid.replicates=5")  # fmt: skip
     folder = commit(tmp_path, overrides)
     report = analysis.write_report(str(folder), tmp_path)
-    assert set(report.tables) == {"summary", "slopes", "transitions", "stopping"}
+    assert {"slopes", "stopping"} <= set(report.tables)
     assert set(report.tables["slopes"]["family"]) == {"bandit"}
     assert len(report.tables["stopping"]) == 2
     show(report, Console(width=80, record=True))
     page = report.html.read_text()
     assert "Slopes" in page and "Stopping rules" in page
-
-
-def test_a_cell_without_rows_is_cut_from_the_longer_run(tmp_path):
-    whole = analysis.load(str(commit(tmp_path / "whole", BASE)), tmp_path / "whole")
-    folder = commit(tmp_path / "cut", BASE, write_T=(10**9,))
-    cut = analysis.load(str(folder), tmp_path / "cut")
-    assert len(cut) == len(whole)
-    for name in ("cell", "replicate", "stop_time", "halted", "T"):
-        assert cut[name].tolist() == whole[name].tolist()
-    assert np.array_equal(
-        cut["estimate"].to_numpy(float), whole["estimate"].to_numpy(float), equal_nan=True
-    )
 
 
 def test_tracking_has_no_points_of_cells_without_regret(tmp_path):
@@ -154,7 +139,7 @@ def test_tracking_has_no_points_of_cells_without_regret(tmp_path):
         points = Points(plan, limit)
         assert points.runs == []
         for unit in Pending(plan):
-            assert list(points.add(unit, simulate_unit(unit))) == []
+            assert list(points.add(unit, unit_rows(unit))) == []
     mixed, _ = planned(
         "grid.algorithm=[{name:dp_exp_nas,alpha:0.3},adap_ucb]",
         "grid.instance=[azize_fig3,{name:two_point,mu:0.3}]",
@@ -163,7 +148,7 @@ def test_tracking_has_no_points_of_cells_without_regret(tmp_path):
     points = Points(mixed, 100)
     assert len(points.runs) == 2
     found = [run for unit in Pending(mixed)
-             for run, _ in points.add(unit, simulate_unit(unit))]  # fmt: skip
+             for run, _ in points.add(unit, unit_rows(unit))]  # fmt: skip
     assert sorted(found) == sorted(spec.id for spec in points.runs)
     empty = np.zeros((5, 0))
     assert list(points.complete((cell.id, empty[0], empty) for cell in plan)) == []

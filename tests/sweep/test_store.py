@@ -9,13 +9,16 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from commands import sweep
 from stored import everything, fill, scanned, table, timings
 
-from algos import InputError
+from algos.errors import InputError
 from sweep.store import Store
 from sweep.store.files import write_atomically
 from sweep.store.places import Place, check_root
 from sweep.store.segments import ROWS, TIMINGS
+
+ONE_WORD = ("sastoken", "sessiontoken", "apikey", "accountkey", "accessKey")
 
 
 @pytest.fixture
@@ -265,6 +268,7 @@ def test_corrections_are_measured_over_expected(store):
         "abfss://box@account.dfs.core.windows.net/store?sv=1&sig=hush",
         "abfss://:hush@account.dfs.core.windows.net/store",
         "sftp://me:hush@host/store",
+        *(f"s3://bucket/store?{name}=hush" for name in ONE_WORD),
     ],
 )
 def test_a_url_with_a_key_is_refused_and_not_repeated(url):
@@ -272,6 +276,14 @@ def test_a_url_with_a_key_is_refused_and_not_repeated(url):
         Store(url)
     assert caught.value.key == "store" and "hush" not in str(caught.value).lower()
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ONE_WORD)
+def test_a_sweep_refuses_a_url_with_a_key(name, tmp_path):
+    status, out, err = sweep([f'store="s3://bucket/store?{name}=hush"'], tmp_path)
+    assert status == 2 and out == "" and err.count("\n") == 1
+    assert err.startswith("error: store: ") and "key or a password" in err and "hush" not in err
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

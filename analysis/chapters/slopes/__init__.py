@@ -1,0 +1,119 @@
+"""How fast regret grows: its slope on ln t in every cell, regret against t."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.chapter import Chapter, Data, Figure
+from analysis.chapters.slopes.figures import regret_against_t, slope_against_epsilon
+from analysis.chapters.slopes.table import slopes, slopes_of
+from analysis.curves import SERIES_KEYS
+from analysis.drawing.epsilon import has_epsilon_axis
+from analysis.labels import MEANINGS, largest_horizon, places
+from analysis.statistics import hinge
+from analysis.words import bracket, estimate, first_of, further, number, range_text
+
+__all__ = ["ORDER", "chapter", "regret_against_t", "slope_against_epsilon", "slopes"]
+
+ORDER = 30
+
+MAX_FIGURES = 12
+"""Places with a figure; the table has all."""
+
+WORDS = {
+    "R(T)": "mean cumulative pseudo-regret at T in units of reward, 95 % bootstrap interval",
+    "slope": "least-squares slope of the mean regret on ln t over the window, 95 % bootstrap "
+    "interval over replicates; “deterministic” where all replicates agree",
+    "R(t)/ln t": "envelope: smallest and largest mean regret / ln t in the window; the honest "
+    "range where regret moves in steps",
+    "window": "first and last checkpoint of the fit, in rounds",
+    "lower bound": "proven lower bound on the slope (Azize and Basu 2022, Theorem 3, equation 4), "
+    "Bernoulli rewards only",
+    "ratio": "slope / lower bound",
+    "note": "what to know of this row",
+}
+
+
+def chapter(data: Data) -> Chapter | None:
+    """The chapter, for a sweep with regret."""
+    table = data.once(table_of)
+    if table.empty:
+        return None
+    left_out = len(places(largest_horizon(table))) - MAX_FIGURES
+    return Chapter(
+        name="slopes",
+        title="Slopes",
+        table=table.drop(columns=["label", "place"]),
+        view=view(table),
+        meanings=MEANINGS | WORDS,
+        headlines=first_of(headlines(table)),
+        figures=list(_figures(table, data)),
+        notes=further(left_out),
+    )
+
+
+def table_of(data: Data) -> pd.DataFrame:
+    """The table of `analysis.slopes` with the columns `label` and `place`."""
+    return data.labelled(slopes_of(data.cells, data.sweep.get("window")))
+
+
+def view(table: pd.DataFrame) -> pd.DataFrame:
+    """The labelled table as text, one row per cell, in the words of WORDS."""
+    rows = [
+        {
+            "algorithm": row.label,
+            "instance": row.place,
+            "T": number(row.T),
+            "ε": number(row.epsilon),
+            "n": str(row.n),
+            "R(T)": estimate(row.regret_T, row.regret_T_low, row.regret_T_high),
+            "slope": slope_text(row),
+            "R(t)/ln t": bracket(row.envelope_low, row.envelope_high),
+            "window": range_text(row.window_low, row.window_high),
+            "lower bound": number(row.lower_bound),
+            "ratio": number(row.ratio),
+            "note": row.note,
+        }
+        for row in table.itertuples(index=False)
+    ]
+    return pd.DataFrame(rows)
+
+
+def slope_text(row: Any) -> str:
+    """A cell's slope with its interval, or that all replicates agree."""
+    if row.deterministic:
+        return f"{number(row.slope)} deterministic"
+    return estimate(row.slope, row.slope_low, row.slope_high)
+
+
+def headlines(table: pd.DataFrame) -> list[str]:
+    """The slope of every series at its largest ε, where no series has ε enough for a knee."""
+    table = largest_horizon(table)
+    groups = [group for _, group in table.groupby(SERIES_KEYS, sort=False, dropna=False)]
+    if any(np.isfinite(group["epsilon"]).sum() >= hinge.MIN_POINTS for group in groups):
+        return []
+    found = []
+    for group in groups:
+        row = next(group.sort_values("epsilon").tail(1).itertuples(index=False))
+        at = "" if number(row.epsilon) == "-" else f" at ε = {number(row.epsilon)}"
+        text = slope_text(row)
+        if row.deterministic:
+            text += f", R/ln t in {bracket(row.envelope_low, row.envelope_high)}"
+        line = f"{row.label} on {row.place}{at}: slope of regret on ln t {text}"
+        if number(row.lower_bound) != "-":
+            line += f"; lower bound {number(row.lower_bound)}"
+        found.append(line)
+    return found
+
+
+def _figures(table: pd.DataFrame, data: Data) -> Iterator[Figure]:
+    """The figures of the first MAX_FIGURES places."""
+    for rows in places(largest_horizon(table))[:MAX_FIGURES]:
+        place = rows["place"].iloc[0]
+        if has_epsilon_axis(rows) and rows["slope"].notna().any():
+            yield Figure(f"slope_vs_epsilon-{place}", slope_against_epsilon(rows))
+        yield Figure(f"regret_vs_t-{place}", regret_against_t(rows, data.by_key))

@@ -1,0 +1,170 @@
+"""Figures of slopes: the slope against ε, and regret against t, a panel per algorithm."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis import drawing
+from analysis.curves import Cell, generator
+from analysis.drawing.epsilon import (
+    baseline_series,
+    epsilon_axis,
+    heights,
+    private_groups,
+    private_series,
+)
+from analysis.labels import largest_horizon, places, with_labels
+from analysis.statistics.bootstrap import interval
+from analysis.words import number, range_text, replicates, spread
+
+MAX_PANELS = 6
+MAX_BASELINES = 3
+CURVES_PER_PANEL = 5
+
+
+def slope_against_epsilon(slopes: pd.DataFrame) -> Any:
+    """The slope and the envelope of R(t)/ln t against ε, with the lower bound.
+
+    Args:
+        slopes: what `analysis.slopes` returns; of several places the first at its largest
+            horizon is drawn.
+
+    Returns:
+        An Altair chart.
+    """
+    rows = one_place(slopes)
+    x = epsilon_axis(rows)
+    known = rows[rows["slope"].notna()]
+    series = private_series(known, "slope", x)
+    series += baseline_series(known, "slope", x) + lower_bound(rows, 1.0, "lower bound (Theorem 3)")
+    y = drawing.axis(
+        "slope of mean regret on ln t (units of reward)", heights([*series, *_envelopes(known, x)])
+    )
+    span = range_text(known["window_low"].min(), known["window_high"].max())
+    note = (
+        f"Means over {replicates(rows['n'])} replicates; dark bands: 95 % bootstrap interval of "
+        f"the slope; pale bands: smallest to largest R(t)/ln t; window: t from {span}."
+    )
+    fitted = {group["label"].iloc[0] for group in private_groups(known)}
+    without = [str(group["label"].iloc[0]) for group in private_groups(rows)]
+    if without := [label for label in without if label not in fitted]:
+        note += f" No slope for {', '.join(without)}."
+    title = f"Slope of regret on ln t, {rows['place'].iloc[0]}"
+    ratio = rows["ratio"].replace([np.inf, -np.inf], np.nan).dropna()
+    if len(ratio):
+        title += f": {range_text(ratio.min(), ratio.max())} times the lower bound"
+    return drawing.chart([*_envelopes(known, x), *series], x, y, title, note)
+
+
+def regret_against_t(slopes: pd.DataFrame, cells: Mapping[tuple[str, str], Cell]) -> Any:
+    """Mean regret against t, a panel per algorithm that uses ε, at up to five ε of the grid.
+
+    Args:
+        slopes: what `analysis.slopes` returns; of several places the first at its largest
+            horizon is drawn.
+        cells: the cells by (cell, instance), as `analysis.chapter.Data.by_key`.
+
+    Returns:
+        An Altair chart.
+    """
+    rows = one_place(slopes)
+    private = private_groups(rows)
+    shown = private[:MAX_PANELS]
+    plain = rows[~rows["uses_epsilon"].astype(bool)]
+    chosen = [
+        (str(group["label"].iloc[0]), row)
+        for group in shown
+        for row in spread(list(group.itertuples(index=False)), CURVES_PER_PANEL)
+    ]
+    order = {e: i for i, e in enumerate(sorted({row.epsilon for _, row in chosen}))}
+    items: list[drawing.Item] = [
+        _curve(
+            cells[row.cell, row.instance],
+            f"ε = {number(row.epsilon)}",
+            order[row.epsilon],
+            drawing.look(order[row.epsilon]),
+            panel,
+        )
+        for panel, row in sorted(chosen, key=lambda pair: pair[1].epsilon)
+    ]
+    for i, row in enumerate(list(plain.itertuples(index=False))[:MAX_BASELINES]):
+        style = drawing.baseline_look(i) if shown else drawing.look(i)
+        items.append(_curve(cells[row.cell, row.instance], str(row.label), i, style))
+    windows = rows.dropna(subset="slope")
+    if len(windows):
+        ends = float(windows["window_low"].min()), float(windows["window_high"].max())
+        items.append(drawing.Stripe(*ends))
+    curves = [item for item in items if isinstance(item, drawing.Series)]
+    rounds = [value for one in curves for value in np.asarray(one.x, float)]
+    finals = rows.loc[rows["regret_T"] > 0, "regret_T"]
+    wide = bool(len(finals) and finals.max() > 15 * finals.min())
+    x = drawing.axis("round t", rounds)
+    y = drawing.axis("mean regret (units of reward)", heights(curves), logarithmic=wide)
+    note = f"Means over {replicates(rows['n'])} replicates; bands: 95 % bootstrap interval; "
+    note += "shaded: window of the slope fits."
+    for count, what in (
+        (len(private) - len(shown), "algorithms"),
+        (len(plain) - MAX_BASELINES, "baselines"),
+    ):
+        note += f" {count} further {what} not drawn." if count > 0 else ""
+    panels = [str(group["label"].iloc[0]) for group in shown]
+    title = growth_title(rows)
+    return drawing.chart(items, x, y, title, note, panels)
+
+
+def one_place(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the table's first place at its largest horizon, with label and place."""
+    return places(largest_horizon(with_labels(table)))[0]
+
+
+def lower_bound(rows: pd.DataFrame, factor: float, label: str) -> list[drawing.Series]:
+    """The lower bound of one place against ε, times `factor`; nothing where it is not known."""
+    used = rows[rows["uses_epsilon"].astype(bool) & np.isfinite(rows["epsilon"])]
+    curve = used.drop_duplicates("epsilon").sort_values("epsilon")
+    curve = curve[curve["lower_bound"] > 0]
+    if len(curve) < 2:
+        return []
+    x, y = curve["epsilon"].to_numpy(float), factor * curve["lower_bound"].to_numpy(float)
+    return [drawing.Series("lower bound", label, x, y, drawing.LOWER_BOUND)]
+
+
+def growth_title(rows: pd.DataFrame) -> str:
+    """The range of final regrets and who has them, as a sentence."""
+    start = f"Regret on {rows['place'].iloc[0]} at T = {number(rows['T'].iloc[0])}"
+    ends = [rows.loc[rows["regret_T"].idxmin()], rows.loc[rows["regret_T"].idxmax()]]
+    words = []
+    for row in ends:
+        at = f", ε = {number(row['epsilon'])}" if row["uses_epsilon"] else ""
+        words.append(f"{number(row['regret_T'])} ({row['label']}{at})")
+    return f"{start}: {words[0]}" + (f" to {words[1]}" if len(rows) > 1 else "")
+
+
+def _envelopes(rows: pd.DataFrame, x: drawing.Axis) -> list[drawing.Envelope]:
+    """The range of R(t)/ln t of every series that uses ε."""
+    found = []
+    for group in private_groups(rows):
+        known = group[np.isfinite(group["epsilon"]) & (group["envelope_low"] > 0)]
+        ends = (known[f"envelope_{end}"].to_numpy(float) for end in ("low", "high"))
+        label = str(group["label"].iloc[0])
+        found.append(drawing.Envelope(label, known["epsilon"].to_numpy(float), *ends))
+    return found
+
+
+def _curve(
+    cell: Cell, label: str, index: int, style: drawing.Look, panel: str = ""
+) -> drawing.Series:
+    """A cell's mean curve with its interval."""
+    keep = cell.checkpoints >= 2
+    t, curves = cell.checkpoints[keep], cell.regret[:, keep]
+    low, high = interval(curves, generator(cell.info["cell"], 0))
+    step = max(1, len(t) // 8)
+    marked = drawing.every(len(t), 8, index * step // CURVES_PER_PANEL)
+    name = f"{panel}, {label}" if panel else label
+    n = np.full(len(t), cell.n)
+    return drawing.Series(
+        name, label, t, curves.mean(axis=0), style, low, high, n, panel, marked=marked
+    )

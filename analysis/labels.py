@@ -1,0 +1,101 @@
+"""Names of series and of places, short but unambiguous within one table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.words import number
+
+PLACE_KEYS = ["instance", "instance_definition", "K", "N", "T", "seed"]
+"""What is equal within one figure: everything but the algorithm and ε."""
+
+MEANINGS = {
+    "algorithm": "registry name, with the parameters that differ within this sweep",
+    "instance": "the environment as the grid names it, with K, N, T or the seed where several "
+    "occur",
+    "T": "horizon in rounds",
+    "ε": "privacy budget; - where the algorithm has none, ∞ where its noise is off",
+    "n": "number of replicates",
+}
+"""Words of the columns with which the rows of most tables begin."""
+
+
+def with_labels(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with two more columns, `label` and `place`; unchanged where it has them.
+
+    `label` names the algorithm and those of its parameters (and versions) that differ within
+    the frame; `place` the instance, and K, N, T, seed where the frame holds several.
+    """
+    if {"label", "place"} <= set(frame.columns):
+        return frame
+    return frame.assign(label=_labels(frame), place=_places(frame))
+
+
+def largest_horizon(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows with the largest T among those that are equal but for T."""
+    keys = [name for name in PLACE_KEYS if name != "T"]
+    largest = frame.groupby(keys, dropna=False, sort=False)["T"].transform("max")
+    return frame[frame["T"] == largest]
+
+
+def places(frame: pd.DataFrame) -> list[pd.DataFrame]:
+    """The rows of each place, in order of appearance."""
+    return [rows for _, rows in frame.groupby(PLACE_KEYS, sort=False, dropna=False)]
+
+
+def same_place(frame: pd.DataFrame, row: pd.Series[Any]) -> pd.DataFrame:
+    """The rows of `frame` whose place is that of `row`."""
+    keep = np.ones(len(frame), dtype=bool)
+    for name in PLACE_KEYS:
+        keep &= np.array([str(value) == str(row[name]) for value in frame[name]], dtype=bool)
+    return frame[keep]
+
+
+def parameters_of(text: Any) -> dict[str, Any]:
+    """The mapping that a JSON text holds; {} where it holds none."""
+    try:
+        value = json.loads(text)
+    except (TypeError, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _labels(frame: pd.DataFrame) -> list[str]:
+    parsed = {text: parameters_of(text) for text in frame["parameters"].unique()}
+    labels = {}
+    for name, group in frame.groupby("algorithm", sort=False):
+        sets = [parsed[text] for text in group["parameters"].unique()]
+        differing = _differing(sets)
+        versions = group["version"].nunique() > 1
+        for text, version in group[["parameters", "version"]].drop_duplicates().to_numpy():
+            parts = [f"{k}={parsed[text][k]}" for k in differing if k in parsed[text]]
+            parts += [f"v{version}"] if versions else []
+            labels[name, text, version] = f"{name}({', '.join(parts)})" if parts else str(name)
+    keys = zip(frame["algorithm"], frame["parameters"], frame["version"], strict=True)
+    return [labels[key] for key in keys]
+
+
+def _differing(sets: Iterable[dict[str, Any]]) -> list[str]:
+    """The keys under which mappings hold different values."""
+    given = list(sets)
+    names = sorted(set().union(*given))
+    return [name for name in names if len({str(one.get(name)) for one in given}) > 1]
+
+
+def _places(frame: pd.DataFrame) -> list[str]:
+    shown = [k for k in ("K", "N", "T", "seed") if frame[k].nunique(dropna=False) > 1]
+    instances = frame["instance"].tolist()
+    if len(frame) and frame.groupby("instance")["instance_definition"].nunique().max() > 1:
+        order = {d: i + 1 for i, d in enumerate(frame["instance_definition"].unique())}
+        numbers = (order[d] for d in frame["instance_definition"])
+        instances = [f"{i} (#{k})" for i, k in zip(instances, numbers, strict=True)]
+    details = frame[shown].to_dict("records") if shown else [{}] * len(frame)
+    return [
+        ", ".join([instance, *(f"{k} = {number(v)}" for k, v in detail.items() if v is not pd.NA)])
+        for instance, detail in zip(instances, details, strict=True)
+    ]

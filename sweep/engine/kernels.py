@@ -1,0 +1,120 @@
+"""Whether the kernels of a sweep compile, asked before anything starts.
+
+A kernel that was compiled from today's sources on this machine leaves a mark in the folder of the
+compiled kernels, which is named after these sources. The others are compiled here, several at a
+time; actors on this machine then load them from the disk.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+import re
+import traceback
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
+from multiprocessing import get_context
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+from numba.core.errors import NumbaError
+
+from algos import kernel_cache
+from algos.contents import is_address
+from algos.errors import InputError, Words, shown
+from algos.registry import load_plugins
+from algos.work import Work
+from sweep.engine.worker import play_shortest
+
+WIDTH = 120  # letters of Numba's reason, and of the line of code
+ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
+SPOT = re.compile(r'^File "([^"]+)", line (\d+)', re.MULTILINE)
+OURS = str(Path(kernel_cache.__file__).parent)
+
+
+def check_kernels(needed: Sequence[Work], plugins: Sequence[str], cores: int) -> None:
+    """Compile what was not compiled before.
+
+    Args:
+        needed: one piece of work for each kernel.
+        plugins: the modules that register algorithms.
+        cores: how many kernels may be compiled at a time.
+
+    Raises:
+        InputError: a kernel doesn't compile; the line has Numba's cause and the user's code.
+    """
+    marks = {id(work): _mark(work, plugins) for work in needed}
+    missing = [work for work in needed if not marks[id(work)].exists()]
+    # What is large stays in this process.
+    apart = [work for work in missing if not is_address(work.instance.definition)]
+    if cores > 1 and len(apart) > 1:
+        workers = min(cores, len(apart))
+        context = get_context("spawn")
+        with ProcessPoolExecutor(workers, context, load_plugins, (tuple(plugins),)) as pool:
+            for found in pool.map(_problem, apart):
+                if found is not None:
+                    pool.shutdown(cancel_futures=True)
+                    raise found
+    for work in missing:  # those of above from the disk
+        if (found := _problem(work)) is not None:
+            raise found
+        with suppress(OSError):
+            marks[id(work)].touch()
+
+
+def uncompiled(needed: Iterable[Work], plugins: Sequence[str]) -> int:
+    """How many of these kernels have not been compiled on this machine."""
+    return sum(not _mark(work, plugins).exists() for work in needed)
+
+
+def _mark(work: Work, plugins: Sequence[str]) -> Path:
+    sources = kernel_cache.code(plugins).split()[0]
+    name = f"{work.algorithm.name}-{work.instance.kind}-{sources}.compiled"
+    return kernel_cache.directory() / name
+
+
+def _problem(work: Work) -> InputError | None:
+    """Why a kernel doesn't compile; None where it does, whatever it raises when it runs."""
+    try:
+        play_shortest(work)
+    except Exception as error:
+        if not isinstance(error, NumbaError) and not _raised_by_numba(error):
+            return None
+        got = Words(f"{work.algorithm.name} on {work.instance.label}")
+        why = cause(error, work.algorithm.kernel)
+        return InputError("grid.algorithm", got, f"an algorithm whose kernel compiles ({why})")
+    return None
+
+
+def _raised_by_numba(error: BaseException) -> bool:
+    """Whether the compiler itself raised an error, rather than code that it compiled."""
+    frames = (frame for frame, _ in traceback.walk_tb(error.__traceback__))
+    return any(str(frame.f_globals.get("__name__")).startswith("numba.") for frame in frames)
+
+
+def cause(error: BaseException, kernel: Any) -> str:
+    """Numba's own reason, and the line of the user's code that it is about."""
+    lines = [line.strip() for line in ESCAPES.sub("", str(error)).split("\n")]
+    told = [line for line in lines if line and not line.startswith("Failed in nopython mode")]
+    reason = told[0] if told else type(error).__name__
+    signature = next((line for line in told if line.startswith(">>>")), "")
+    if reason.endswith("signature:"):
+        reason = f"{reason} {signature.removeprefix('>>>').strip()}"
+    spots = [(os.path.abspath(file), int(line)) for file, line in SPOT.findall("\n".join(lines))]
+    if not spots:
+        place, code = getattr(error, "loc", None), kernel.py_func.__code__
+        spots = [(place.filename, place.line) if place else _first_line(code)]
+    # The innermost line comes first; one of the kernel's author says more than one of ours.
+    file, line = next((spot for spot in spots if not spot[0].startswith(OURS)), spots[0])
+    text = linecache.getline(file, line).strip()
+    return f"{shown(Words(reason), WIDTH)}; {os.path.basename(file)}:{line}: {text[:WIDTH]}"
+
+
+def _first_line(code: CodeType) -> tuple[str, int]:
+    """Where a function begins, below its decorators."""
+    line = code.co_firstlineno
+    while linecache.getline(code.co_filename, line).lstrip().startswith("@"):
+        line += 1
+    return code.co_filename, line

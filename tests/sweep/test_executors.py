@@ -1,0 +1,155 @@
+"""Where units are played: in this process or on Ray, by wish or by what takes less."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from commands import family, finish, rows, start, sweep
+from test_plan import planned
+
+from algos.bandit import adap
+from sweep.engine.batches import Batches
+from sweep.engine.executors import RAY_STARTS, choose
+from sweep.engine.inline_executor import InlineExecutor
+from sweep.engine.worker import Failed
+from sweep.grid.units import Pending
+
+GRID = ("+grid=quickstart", "grid.algorithm=[adap_ucb,dp_se]", "grid.epsilon=[0.1,1]",
+        "grid.replicates=6")  # fmt: skip
+
+
+def chosen(*overrides: str) -> str:
+    """The name of the executor that a grid gets."""
+    plan, checked = planned(*overrides)
+    return type(choose(checked, Pending(plan), print)).__name__
+
+
+def test_what_takes_less_than_starting_ray_is_played_here():
+    assert chosen(*GRID) == "InlineExecutor"
+    assert chosen(*GRID, "runtime.actors=2") == "RayExecutor"
+    assert chosen(*GRID, "runtime.executor=ray") == "RayExecutor"
+    assert chosen(*GRID, "runtime=cluster") == "RayExecutor"
+    assert chosen("+grid=eps_transition") == "RayExecutor"
+    assert chosen("+grid=eps_transition", "runtime=inline") == "InlineExecutor"
+    plan, _ = planned("+grid=eps_transition")
+    assert Pending(plan).seconds > RAY_STARTS
+
+
+def test_rows_are_the_same_wherever_they_are_made(tmp_path):
+    stores = {"auto": (), "inline": ("runtime=inline",), "ray": ("runtime.executor=ray",)}
+    found = {}
+    for name, options in stores.items():
+        status, _, err = sweep([*GRID, f"store={name}", *options], tmp_path)
+        assert status == 0, err
+        found[name] = rows(tmp_path / name)
+    assert found["auto"].equals(found["ray"]) and found["inline"].equals(found["ray"])
+
+
+def test_no_ray_process_is_started_where_none_is_needed(tmp_path):
+    process = start([*GRID, "grid.T=[1e4]"], tmp_path)
+    seen = set()
+    while process.poll() is None:
+        seen |= {one.name() for one in family(process.pid).values() if one.is_running()}
+        time.sleep(0.1)
+    status, _, err = finish(process)
+    assert status == 0, err
+    assert not [name for name in seen if "ray" in name.lower() or "gcs" in name]
+
+
+def copied(name: str, folder: Path, monkeypatch) -> None:
+    """A test's plugin as a user's module."""
+    shutil.copy(Path(__file__).with_name(f"{name}.py"), folder / f"{name}.py")
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+
+
+@pytest.mark.parametrize("options", [(), ("runtime.executor=ray",)], ids=["auto", "ray"])
+def test_a_kernel_that_does_not_compile_is_one_line(tmp_path, monkeypatch, options):
+    copied("broken_plugin", tmp_path, monkeypatch)
+    before = set(os.listdir(tmp_path))
+    status, out, err = sweep(["+grid=quickstart", "plugins=[broken_plugin]", "grid.epsilon=null",
+                              "grid.algorithm=[mistaken]", *options], tmp_path)  # fmt: skip
+    line = err.strip().splitlines()[-1]
+    assert status == 2 and out == "" and "Traceback" not in err
+    assert line.startswith("error: grid.algorithm: got mistaken on azize_fig3; allowed: ")
+    assert "No implementation of function" in line and "broken_plugin.py:15" in line
+    assert 'name = "arm " + number_of_arms(env)' in line
+    assert set(os.listdir(tmp_path)) - before <= {"__pycache__"}
+
+
+def test_a_kernel_that_raises_shows_its_traceback_inline(tmp_path, monkeypatch):
+    copied("broken_plugin", tmp_path, monkeypatch)
+    arguments = ["+grid=quickstart", "plugins=[broken_plugin]", "grid.epsilon=null",
+                 "grid.algorithm=[unready]", "grid.T=[100]"]  # fmt: skip
+    status, _, err = sweep([*arguments, "runtime=inline"], tmp_path)
+    assert status == 1 and "1 units failed" in err and "not ready" in err
+    assert "Traceback" in err and "worker.py" in err
+    status, _, err = sweep([*arguments, "store=other"], tmp_path)
+    assert status == 1 and "not ready" in err and "Traceback" not in err
+
+
+def test_kernels_can_be_stepped_through(tmp_path):
+    """A breakpoint in a kernel stops there, with the paper's variables in reach."""
+    kernel = Path(adap.__file__)
+    lines = kernel.read_text(encoding="utf-8").splitlines()
+    chosen = next(number for number, line in enumerate(lines, 1) if "# line 6" in line)
+    done = subprocess.run(
+        [sys.executable, "-m", "pdb", "-m", "sweep", "+grid=quickstart", "tracking=none",
+         "grid.algorithm=[adap_ucb]", "grid.T=[50]", "grid.epsilon=[1]", "runtime=inline"],
+        input=f"break {kernel}:{chosen}\ncontinue\np ('in a kernel', K, t_l)\nquit\n",
+        cwd=tmp_path, capture_output=True, text=True, timeout=300,
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+    )  # fmt: skip
+    assert "('in a kernel', 5, 6)" in done.stdout, done.stdout + done.stderr
+
+
+def test_units_that_fail_are_tried_and_given_up():
+    plan, _ = planned(*GRID)
+    batches = Batches(Pending(plan, block=6))
+    [unit] = batches.take(100)[:1]
+    failure = Failed(0, "no luck", "")
+    outcomes = []
+    for _ in range(5):
+        outcomes += batches.lost([unit], failure, suspect=True)
+        if batches.waiting_again:
+            assert batches.take(1) == [unit]
+    [abandoned] = outcomes
+    assert abandoned.attempts == 5 and abandoned.unit is unit
+    innocent = batches.take(100)
+    assert list(batches.lost(innocent, failure, suspect=False)) == []
+    assert batches.take(100) == innocent
+
+
+def test_the_inline_executor_plays_what_is_added_between_steps():
+    plan, _ = planned(*GRID)
+    pending = Pending(plan, block=6)
+    units = list(pending)
+    batches = Batches(pending)
+    rows_played = 0
+    for number, step in enumerate(InlineExecutor().play(batches)):
+        rows_played += sum(len(table) for o in step.outcomes for table in o.played.tables.values())
+        if number == 0:
+            batches.add(units[:1])
+    assert rows_played == sum(unit.rows for unit in [*units, units[0]]) and not batches
+
+
+def test_ray_still_reads_its_settings_when_it_is_asked(tmp_path):
+    """What `sweep.engine.ray_private` relies on."""
+    code = (
+        "import os\nfrom sweep.engine.ray_session import ray\n"
+        "from sweep.engine.ray_private import notice_mode\nfrom ray import _raylet\n"
+        "modes = []\n"
+        "for mode in ('token', 'disabled'):\n"
+        "    os.environ['RAY_AUTH_MODE'] = mode\n    notice_mode()\n"
+        "    modes.append(str(_raylet.get_authentication_mode()))\n"
+        "assert len(set(modes)) == 2, modes\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
