@@ -198,6 +198,13 @@ print(instance.environment.rewards.sum(), instance.means)
     assert last == f"{instance.environment.rewards.sum()} {instance.means}"
 
 
+def test_warming_a_kernel_asks_for_no_stream(monkeypatch):
+    instance = resolve({"name": "reward_table", "rewards": table(1999)})
+    monkeypatch.setattr("algos.work.stream_id", None)
+    for name in ("dp_se", "ftl"):
+        Work.checked(name, instance, 1.0, 1999, {}).warm()
+
+
 def test_a_full_disk_only_costs_time(monkeypatch):
     class Full:
         def write(self, data: bytes) -> int:
