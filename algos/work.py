@@ -122,7 +122,10 @@ class Work:
             kernel(env, rng, recorder.trace(i), *arguments)
 
     def warm(self) -> None:
-        """Compile the kernel for this instance, or load it: play the fewest rounds there are."""
+        """Compile the kernel for this instance, or load it: play the fewest rounds there are.
+
+        The draws are anyone's, so no stream is asked for, which for a large instance takes long.
+        """
         least = self.family.least_T(self.instance)
         T = np.array([least], np.int64)
         short = Work(self.algorithm, self.instance, self.epsilon, least, self.parameters)

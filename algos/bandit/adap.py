@@ -221,7 +221,7 @@ _ALPHA = positive("alpha", 3.1, "width α of the confidence bound; the paper's b
 
 
 def _cost(index: float) -> Cost:
-    """K log2 T episodes, each with K indices of so many times eight steps."""
+    """K log2 T episodes of 80 steps, and of K indices of 8 · `index` steps."""
     return lambda T, sizes, epsilon: 8.0 * sizes["K"] * math.log2(T) * (10.0 + index * sizes["K"])
 
 

@@ -17,13 +17,15 @@ for name in ("adap_klucb", "dp_se"):
     algos.simulate(name, "azize_fig3", epsilon=1.0, T=50)
     stats = algos.algorithm(name).kernel.stats
     print(name, sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
-print(algos.kernel_cache.directory() if hasattr(algos, "kernel_cache") else "")
 """
 
 
-def run(script: str, folder: Path, cache: Path) -> list[str]:
-    """Output lines of a Python script in a new process with a cache of its own."""
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(folder)}
+def run(script: str, folder: Path, cache: Path, source: Path | None = None) -> list[str]:
+    """Output lines of a Python script in a new process with a cache of its own; `algos` is found
+    in `source`, or in the folder itself.
+    """
+    path = os.pathsep.join([str(folder), str(source or folder)])
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": path}
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=folder, env=environment, capture_output=True,
         text=True, timeout=300, check=True,
@@ -42,7 +44,7 @@ def test_a_second_process_compiles_nothing(tmp_path):
     assert second[0] == "adap_klucb 1 0" and second[1] == "dp_se 1 0"
     assert len(list(cache.iterdir())) == 1
     # An edit of a file that a kernel calls, though not of the kernel's own, starts afresh.
-    helper = tmp_path / "algos" / "kl.py"
+    helper = tmp_path / "algos" / "maths" / "kl.py"
     helper.write_text(helper.read_text() + "\n# an edit\n")
     third = run(SCRIPT, tmp_path, cache)
     assert third[0] == "adap_klucb 0 1"
@@ -58,6 +60,96 @@ print(before == numba.config.CACHE_DIR)
 """
     folder = Path(algos.__file__).parents[1]
     assert run(script, folder, kernel_cache.directory().parent)[-1] == "True"
+
+
+PLUGIN = """
+from typing import NamedTuple
+import numpy as np
+from numba import njit
+from algos import Algorithm, register
+from algos.bandit.ucb import ucb1  # the first to import a shipped kernel
+from algos.dispatch import compiled, implements
+from algos.environments import block_regret, number_of_arms, pull
+from algos.instances import Kind, register_kind
+from algos.traces import record
+
+class Coins(NamedTuple):
+    means: np.ndarray
+    gaps: np.ndarray
+
+@implements(number_of_arms, Coins)
+def arms(env):
+    return env.means.size
+
+@implements(block_regret, Coins)
+def regret(env, action, n):
+    return env.gaps[action] * n
+
+@implements(pull, Coins)
+def toss(env, rng, arm, t, n, step=1):
+    return PAYS * rng.binomial(n, env.means[arm])
+
+def build(content):
+    means = np.array(content["means"])
+    return Coins(means, means.max() - means)
+
+register_kind("coins", Kind({"means": 1}, lambda given: {"name": "coins", **given}, build,
+                            families=("bandit",), sizes=lambda env: {"K": env.means.size}))
+
+@njit(cache=True)
+def plain(env, rng, trace, T):
+    record(trace, env, 1, 0, T)
+
+@compiled
+def decorated(env, rng, trace, T):
+    record(trace, env, 1, 0, T)
+
+for kernel in (plain, decorated):
+    register(Algorithm(name=kernel.__name__, family="bandit", kernel=kernel, source="tests",
+                       summary="tests", cost=lambda T, sizes, epsilon: 1.0, version=1))
+"""
+PLAYED = """
+import algos
+from algos import kernel_cache
+if PLUGIN:
+    with kernel_cache.for_plugin("coins_plugin"):  # before anything asks for the shipped families
+        import coins_plugin
+    algos.load_plugins(["coins_plugin"])
+    for name in ("plain", "decorated"):
+        algos.simulate(name, "azize_fig3", T=50)
+    print(algos.simulate("ucb1", {"name": "coins", "means": [0.5, 0.4]}, T=50).regret.shape)
+algos.simulate("ucb1", "azize_fig3", T=50)
+for entry in algos.algorithms():
+    if entry.name in ("plain", "decorated", "ucb1"):
+        stats = entry.kernel.stats
+        print(entry.name, sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
+"""
+
+
+def test_plugins_and_shipped_kernels_have_folders_of_their_own(tmp_path):
+    """Also a shipped kernel that a plugin imports first, and what it becomes on a plugin's types:
+    without the plugin the shipped folder is still read, and an edit of the plugin is noticed.
+    """
+    cache, source = tmp_path / "cache", Path(algos.__file__).parents[1]
+    cache.mkdir()
+
+    def played(plugin: bool) -> list[str]:
+        return run(f"PLUGIN = {plugin}\n{PLAYED}", tmp_path, cache, source)
+
+    module = tmp_path / "coins_plugin.py"
+    module.write_text(PLUGIN.replace("PAYS", "1.0"))
+    assert played(True)[1:] == ["decorated 0 1", "plain 0 1", "ucb1 0 2"]
+    assert played(True)[1:] == ["decorated 1 0", "plain 1 0", "ucb1 2 0"]
+    shipped, own = sorted(cache.iterdir(), key=lambda path: len(path.name))
+    assert own.name.startswith(f"{shipped.name}-")
+    assert {path.name.split("-")[0] for path in own.rglob("*.nbi")} == {
+        "coins_plugin.plain", "coins_plugin.decorated", "ucb.ucb1",
+    }  # fmt: skip
+    assert not any("coins" in path.name for path in shipped.rglob("*.nbi"))
+    module.write_text(PLUGIN.replace("PAYS", "0.5"))
+    assert played(True)[1:] == ["decorated 0 1", "plain 0 1", "ucb1 1 1"]
+    module.unlink()
+    assert played(False) == ["ucb1 1 0"]
 
 
 def test_a_plugins_helpers_count(tmp_path, monkeypatch):

@@ -1,16 +1,19 @@
 """Kernel benchmarks: ratios measured in one run on one machine.
 
-    python tests/bench/kernels.py
+    python tests/bench/kernels.py [INSTANCE]
 
-1. Skip-ahead kernels at T = 1e12 (and 1e18) against T = 1e7, kernel time only, K = 5.
+1. Skip-ahead kernels at T = 1e12 (and 1e18) against T = 1e7, kernel time only.
 2. Round-by-round kernels: nanoseconds a round, and against a plain Numba loop that computes
    every index in every round.
+
+Every algorithm that can play the instance (azize_fig3 unless named) is measured.
 """
 
 from __future__ import annotations
 
 import math
 import statistics
+import sys
 import time
 from collections.abc import Callable
 
@@ -19,9 +22,8 @@ from numba import njit
 
 from algos import algorithms
 from algos.checkpoints import grid
-from algos.families import FAMILIES
 from algos.identity import generator
-from algos.instances import resolve
+from algos.instances import Instance, resolve
 from algos.work import Work
 
 REPEATS = 15
@@ -39,26 +41,27 @@ def interleaved(jobs: dict[str, Callable[[], float]]) -> dict[str, float]:
     return {name: statistics.median(values) for name, values in seconds.items()}
 
 
-def kernel_seconds(name: str, T: int, epsilon: float, replicates: int) -> Callable[[], float]:
-    """A job: seconds of `replicates` runs on azize_fig3, generators made beforehand."""
-    work = Work.checked(name, resolve("azize_fig3"), epsilon, T, {})
+def kernel_seconds(
+    name: str, instance: Instance, T: int, epsilon: float, replicates: int
+) -> Callable[[], float]:
+    """A job: seconds of `replicates` runs, generators made beforehand."""
+    work = Work.checked(name, instance, epsilon, T, {})
     rounds, horizons = grid(T), np.array([T])
-    arguments = work.algorithm.arguments(T, work.epsilon, work.parameters)
-    family = FAMILIES[work.algorithm.family]
 
     def run() -> float:
         generators = [generator(0, work.stream, r) for r in range(replicates)]
-        env = work.instance.environment
         start = time.perf_counter()
-        family.play(work.algorithm, env, arguments, rounds, horizons, generators)
+        recorder = work.family.recorder(instance, rounds, horizons, replicates)
+        work.run(recorder, work.environments(0, range(replicates)), generators)
+        recorder.outcome()
         return time.perf_counter() - start
 
     return run
 
 
 @njit
-def plain_ucb1(means: np.ndarray, rng: np.random.Generator, T: int) -> np.ndarray:
-    """ucb1 as one writes it first: all indices in all rounds."""
+def plain_loop(means: np.ndarray, rng: np.random.Generator, T: int) -> np.ndarray:
+    """An index policy as one writes it first: all indices in all rounds."""
     K = means.size
     total, n = np.zeros(K), np.zeros(K, np.int64)
     for t in range(1, T + 1):
@@ -74,15 +77,17 @@ def plain_ucb1(means: np.ndarray, rng: np.random.Generator, T: int) -> np.ndarra
 
 def main() -> None:
     """Print both tables."""
-    print("skip-ahead kernels, azize_fig3 (K = 5), kernel time per replicate and ratio to T = 1e7")
+    instance = resolve(*(sys.argv[1:] or ["azize_fig3"]))
+    entries = [entry for entry in algorithms() if entry.family in instance.families]
+    print(f"skip-ahead kernels, {instance.label}, kernel time per replicate and ratio to T = 1e7")
     print(
         f"{'algorithm':24}{'ε':>6}{'T=1e7':>10}{'T=1e12':>10}{'ratio':>7}{'T=1e18':>10}{'ratio':>7}"
     )
-    for entry in algorithms():
-        if not entry.skips_ahead or entry.family != "bandit":
+    for entry in entries:
+        if not entry.skips_ahead:
             continue
         for epsilon in (0.1, 1.0) if entry.uses_epsilon else (1.0,):
-            jobs = {str(e): kernel_seconds(entry.name, 10**e, epsilon, REPLICATES)
+            jobs = {str(e): kernel_seconds(entry.name, instance, 10**e, epsilon, REPLICATES)
                     for e in (7, 12, 18)}  # fmt: skip
             found = interleaved(jobs)
             short, long, longest = (found[key] / REPLICATES * 1e6 for key in ("7", "12", "18"))
@@ -91,23 +96,23 @@ def main() -> None:
                 f"{entry.name:24}{shown:>6}{short:>8.1f}µs{long:>8.1f}µs{long / short:>7.2f}"
                 f"{longest:>8.1f}µs{longest / short:>7.2f}"
             )
-    print("\nround-by-round kernels, azize_fig3, T = 1e6")
+    print(f"\nround-by-round kernels, {instance.label}, T = 1e6")
     T = 10**6
-    means = np.array(resolve("azize_fig3").means)
+    means = np.array(instance.means)
 
     def plain() -> float:
         rng = np.random.default_rng(0)
         start = time.perf_counter()
-        plain_ucb1(means, rng, T)
+        plain_loop(means, rng, T)
         return time.perf_counter() - start
 
-    names = [e.name for e in algorithms() if not e.skips_ahead and e.family == "bandit"]
+    names = [entry.name for entry in entries if not entry.skips_ahead]
     found = interleaved(
-        {"plain loop": plain} | {name: kernel_seconds(name, T, 1.0, 1) for name in names}
+        {"plain loop": plain} | {name: kernel_seconds(name, instance, T, 1.0, 1) for name in names}
     )
     for name, seconds in found.items():
         ratio = found["plain loop"] / seconds
-        print(f"{name:24}{seconds / T * 1e9:>8.1f} ns/round{ratio:>8.1f} × the plain ucb1 loop")
+        print(f"{name:24}{seconds / T * 1e9:>8.1f} ns/round{ratio:>8.1f} × the plain loop")
 
 
 if __name__ == "__main__":

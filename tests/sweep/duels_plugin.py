@@ -174,6 +174,7 @@ register(
         kernel=noisy_pair,
         source="tests",
         summary="leaders of the last epoch",
+        regret="no theorem",
         guarantee="ε-DP",
         uses_epsilon=True,
         doubling=True,
@@ -188,6 +189,7 @@ register(
         kernel=random_pair,
         source="tests",
         summary="for comparison",
+        regret="O(T)",
         cost=lambda T, sizes, epsilon: 2.0 * T,
         version=1,
     )
