@@ -10,10 +10,25 @@ import numpy as np
 
 from algos.errors import InputError
 
+SMALLEST_EPSILON = 1e-100  # below, 1/ε and what is added to it leave float64
+
 
 def is_number(value: object) -> TypeGuard[float]:
     """Whether `value` is a real number of Python or NumPy; True and False are none."""
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+
+
+def check_epsilon(key: str, value: object, allowed: str, high: float = math.inf) -> float:
+    """`value` as a privacy parameter ε: a number above 0 and at most `high`, inf for no noise.
+
+    Raises:
+        InputError: it is none, or so small that 1/ε leaves float64; `allowed` says what is.
+    """
+    if not is_number(value) or not 0.0 < value <= high:
+        raise InputError(key, value, allowed)
+    if value < SMALLEST_EPSILON:
+        raise InputError(key, value, f"{allowed}, and ≥ {SMALLEST_EPSILON:g}")
+    return float(value)
 
 
 def check_count(key: str, value: object, least: int, most: int = 2**63 - 1) -> int:

@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from algos import kernel_cache, shipped
-from algos.checks import is_number
+from algos.checks import check_epsilon, is_number
 from algos.errors import InputError, unknown_name
 from algos.shipped import Registry, origin
 
-SMALLEST_EPSILON = 1e-100  # below, 1/ε and what is added to it leave float64
 GUARANTEES = ("none", "ε-DP", "ε-LDP", "(ε, δ)-DP")
 
 # A parameter's value: a number, a word of its `choices`, or None where it follows from T.
@@ -32,7 +31,7 @@ class Parameter:
     """A number an algorithm takes beside ε and T, with the paper's default and its range.
 
     A `default` of None stands for a value derived from T by `derive`, shown as `derived`.
-    With `choices` the value is one of these words; kernels get its place among them, an int,
+    With `choices` the value is one of these words; kernels get its position among them, an int,
     everything else the word.
     """
 
@@ -171,11 +170,7 @@ class Algorithm:
         if not self.uses_epsilon:
             return None
         allowed = f"{self.epsilon_range} (for {self.name})"
-        if not is_number(epsilon) or not 0.0 < epsilon <= self.epsilon_high:
-            raise InputError("epsilon", epsilon, allowed)
-        if epsilon < SMALLEST_EPSILON:
-            raise InputError("epsilon", epsilon, f"a number ≥ {SMALLEST_EPSILON:g}, or inf")
-        return float(epsilon)
+        return check_epsilon("epsilon", epsilon, allowed, self.epsilon_high)
 
     def arguments(
         self, T: int, epsilon: float | None, parameters: Mapping[str, Value]

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
-from analysis.curves import SERIES_KEYS, Cell, cells, series_key
+from analysis.curves import SERIES_KEYS, Curves, cells, series_key
 from analysis.labels import with_labels
 
 Result = TypeVar("Result")
@@ -48,25 +48,25 @@ class Data:
         return self.df.attrs.get("families") or {}
 
     @cached_property
-    def cells(self) -> list[Cell]:
+    def cells(self) -> list[Curves]:
         """The cells that have regret, in the grid's order."""
         return list(cells(self.df))
 
     @cached_property
-    def by_key(self) -> dict[tuple[str, str], Cell]:
+    def by_key(self) -> dict[tuple[str, str], Curves]:
         """The same cells by cell and instance."""
         return {cell.key: cell for cell in self.cells}
 
     @cached_property
     def names(self) -> dict[tuple[str, ...], tuple[str, str]]:
-        """Label and place of every series of the sweep, so that it has one name everywhere."""
+        """Label and setting of every series of the sweep, so that it has one name everywhere."""
         series = with_labels(self.df[SERIES_KEYS].drop_duplicates(ignore_index=True))
-        return {series_key(row): (row.label, row.place) for row in series.itertuples(index=False)}
+        return {series_key(row): (row.label, row.setting) for row in series.itertuples(index=False)}
 
     def labelled(self, table: pd.DataFrame) -> pd.DataFrame:
-        """A table whose rows belong to series, with the columns `label` and `place`."""
+        """A table whose rows belong to series, with the columns `label` and `setting`."""
         found = [self.names[series_key(row)] for row in table.itertuples(index=False)]
-        return table.assign(label=[pair[0] for pair in found], place=[pair[1] for pair in found])
+        return table.assign(label=[pair[0] for pair in found], setting=[pair[1] for pair in found])
 
     def once(self, make: Callable[[Data], Result]) -> Result:
         """The result of `make(data)`, computed at the first call and shared by all chapters."""

@@ -26,7 +26,7 @@ CELL_KEYS = ["cell", "instance"]
 
 
 @dataclass(frozen=True, repr=False)
-class Cell:
+class Curves:
     """One point of the grid.
 
     Attributes:
@@ -41,7 +41,7 @@ class Cell:
 
     def __repr__(self) -> str:
         n, m = self.regret.shape
-        return f"Cell({self.info['cell']!r}, {n} replicates, {m} checkpoints)"
+        return f"Curves({self.info['cell']!r}, {n} replicates, {m} checkpoints)"
 
     @property
     def key(self) -> tuple[str, str]:
@@ -69,7 +69,7 @@ def series_key(row: Any) -> tuple[str, ...]:
     return tuple(str(getattr(row, name)) for name in SERIES_KEYS)
 
 
-def cells(df: pd.DataFrame) -> Iterator[Cell]:
+def cells(df: pd.DataFrame) -> Iterator[Curves]:
     """The cells of a loaded sweep that have regret, in order of appearance."""
     info_columns = [name for name in df.columns if name in MANIFEST.names]
     without = df["checkpoints"].map(len).to_numpy(int) == 0
@@ -79,7 +79,7 @@ def cells(df: pd.DataFrame) -> Iterator[Cell]:
     infos = first[info_columns].to_dict("records")
     grids, curves = df["checkpoints"].to_numpy(), df["regret"].to_numpy()
     for key, info in zip(zip(first["cell"], first["instance"], strict=True), infos, strict=True):
-        yield Cell(info, *_stack(grids[groups[key]], curves[groups[key]]))
+        yield Curves(info, *_stack(grids[groups[key]], curves[groups[key]]))
 
 
 def _stack(grids: NDArray[Any], curves: NDArray[Any]) -> tuple[NDArray[np.int64], Floats]:
@@ -96,6 +96,6 @@ def _stack(grids: NDArray[Any], curves: NDArray[Any]) -> tuple[NDArray[np.int64]
     return common, np.stack(rows)
 
 
-def generator(cell: str, seed: int) -> np.random.Generator:
+def bootstrap_generator(cell: str, seed: int) -> np.random.Generator:
     """The bootstrap's generator of a cell: it does not depend on the other cells."""
     return np.random.default_rng([seed, zlib.crc32(cell.encode())])

@@ -1,4 +1,4 @@
-"""Names of series and of places, short but unambiguous within one table."""
+"""Names of series and of settings, short but unambiguous within one table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pandas as pd
 
 from analysis.words import number
 
-PLACE_KEYS = ["instance", "instance_definition", "K", "N", "T", "seed"]
+SETTING_KEYS = ["instance", "instance_definition", "K", "N", "T", "seed"]
 """What is equal within one figure: everything but the algorithm and ε."""
 
 MEANINGS = {
@@ -27,32 +27,32 @@ MEANINGS = {
 
 
 def with_labels(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with two more columns, `label` and `place`; unchanged where it has them.
+    """The frame with two more columns, `label` and `setting`; unchanged where it has them.
 
     `label` names the algorithm and those of its parameters (and versions) that differ within
-    the frame; `place` the instance, and K, N, T, seed where the frame holds several.
+    the frame; `setting` the instance, and K, N, T, seed where the frame holds several.
     """
-    if {"label", "place"} <= set(frame.columns):
+    if {"label", "setting"} <= set(frame.columns):
         return frame
-    return frame.assign(label=_labels(frame), place=_places(frame))
+    return frame.assign(label=_labels(frame), setting=_settings(frame))
 
 
 def largest_horizon(frame: pd.DataFrame) -> pd.DataFrame:
     """The rows with the largest T among those that are equal but for T."""
-    keys = [name for name in PLACE_KEYS if name != "T"]
+    keys = [name for name in SETTING_KEYS if name != "T"]
     largest = frame.groupby(keys, dropna=False, sort=False)["T"].transform("max")
     return frame[frame["T"] == largest]
 
 
-def places(frame: pd.DataFrame) -> list[pd.DataFrame]:
-    """The rows of each place, in order of appearance."""
-    return [rows for _, rows in frame.groupby(PLACE_KEYS, sort=False, dropna=False)]
+def settings(frame: pd.DataFrame) -> list[pd.DataFrame]:
+    """The rows of each setting, in order of appearance."""
+    return [rows for _, rows in frame.groupby(SETTING_KEYS, sort=False, dropna=False)]
 
 
-def same_place(frame: pd.DataFrame, row: pd.Series[Any]) -> pd.DataFrame:
-    """The rows of `frame` whose place is that of `row`."""
+def same_setting(frame: pd.DataFrame, row: pd.Series[Any]) -> pd.DataFrame:
+    """The rows of `frame` whose setting is that of `row`."""
     keep = np.ones(len(frame), dtype=bool)
-    for name in PLACE_KEYS:
+    for name in SETTING_KEYS:
         keep &= np.array([str(value) == str(row[name]) for value in frame[name]], dtype=bool)
     return frame[keep]
 
@@ -88,7 +88,7 @@ def _differing(sets: Iterable[dict[str, Any]]) -> list[str]:
     return [name for name in names if len({str(one.get(name)) for one in given}) > 1]
 
 
-def _places(frame: pd.DataFrame) -> list[str]:
+def _settings(frame: pd.DataFrame) -> list[str]:
     shown = [k for k in ("K", "N", "T", "seed") if frame[k].nunique(dropna=False) > 1]
     instances = frame["instance"].tolist()
     if len(frame) and frame.groupby("instance")["instance_definition"].nunique().max() > 1:

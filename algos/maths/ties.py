@@ -45,5 +45,5 @@ def draw_order(rank: np.ndarray, rng: np.random.Generator) -> None:
     for i in range(K - 1, 0, -1):
         j = int(rng.random() * (i + 1))
         order[i], order[j] = order[j], order[i]
-    for place in range(K):
-        rank[order[place]] = place
+    for position in range(K):
+        rank[order[position]] = position

@@ -33,12 +33,12 @@ def levels(T: int) -> int:
 
 @compiled
 def lowest_digit(n: int) -> int:
-    """The place of the lowest one in the binary digits of n ≥ 1."""
-    place = 0
+    """Which of the binary digits of n ≥ 1 is the lowest one, from 0."""
+    digit = 0
     while n & 1 == 0:
         n >>= 1
-        place += 1
-    return place
+        digit += 1
+    return digit
 
 
 @compiled
@@ -46,16 +46,16 @@ def prefix_noise(noise: np.ndarray, n: int, scale: float, rng: np.random.Generat
     """The noise of the prefix sum that is released after leaf n; call once for n = 1, 2, …
 
     Args:
-        noise: float64 (L,), the stream's state: at the place of each digit of n the noise of the
+        noise: float64 (L,), the stream's state: at each digit of n the noise of the
             tiles from the largest down to that digit's. Anything at the start.
         n: the number of leaves, at most 2^L - 1.
         scale: of a node's Laplace noise, L / ε for leaves in [0, 1].
         rng: one draw is taken from it.
     """
-    place = lowest_digit(n)
+    digit = lowest_digit(n)
     value = rng.laplace(0.0, scale)
     above = n & (n - 1)
     if above:
         value += noise[lowest_digit(above)]
-    noise[place] = value
+    noise[digit] = value
     return value

@@ -13,7 +13,7 @@ from analysis.chapters.slopes import table_of as slopes_of_sweep
 from analysis.chapters.transitions import star
 from analysis.chapters.transitions import table_of as transitions_of_sweep
 from analysis.curves import SERIES_KEYS, series_key
-from analysis.labels import MEANINGS, PLACE_KEYS, largest_horizon
+from analysis.labels import MEANINGS, SETTING_KEYS, largest_horizon
 from analysis.words import bracket, lines, number, range_text, replicates
 
 ORDER = 10
@@ -50,7 +50,7 @@ def chapter(data: Data) -> Chapter | None:
 def table_of(data: Data) -> pd.DataFrame:
     """One row per series, in numbers.
 
-    Columns: label, place, those of PLACE_KEYS, n, cells, epsilon_low, epsilon_high, regret_low,
+    Columns: label, setting, those of SETTING_KEYS, n, cells, epsilon_low, epsilon_high, regret_low,
     regret_high (least and most over ε), regret_at_low, regret_at_high (at the ends of ε); slope
     texts, envelopes and lower bounds at the ends of ε; the knee with its interval and ratio, the
     knee of the lower bound, resolved ("" where no knee was fitted).
@@ -62,8 +62,8 @@ def table_of(data: Data) -> pd.DataFrame:
     for _, group in groups:
         ordered = list(group.sort_values("epsilon").itertuples(index=False))
         first, last = ordered[0], ordered[-1]
-        row: dict[str, Any] = {"label": first.label, "place": first.place}
-        row |= {name: getattr(first, name) for name in PLACE_KEYS}
+        row: dict[str, Any] = {"label": first.label, "setting": first.setting}
+        row |= {name: getattr(first, name) for name in SETTING_KEYS}
         row |= {"n": int(group["n"].min()), "cells": len(group)}
         row |= {"regret_low": group["regret_T"].min(), "regret_high": group["regret_T"].max()}
         for end, cell in (("low", first), ("high", last)):
@@ -84,7 +84,7 @@ def view(table: pd.DataFrame) -> pd.DataFrame:
     rows = [
         {
             "algorithm": row.label,
-            "instance": row.place,
+            "instance": row.setting,
             "T": number(row.T),
             "n": str(row.n),
             "ε": range_text(row.epsilon_low, row.epsilon_high),
@@ -101,7 +101,7 @@ def view(table: pd.DataFrame) -> pd.DataFrame:
 def overviews(table: pd.DataFrame) -> list[Overview]:
     """A table per instance at its largest horizon, a row per series."""
     largest = largest_horizon(table)
-    groups = [rows for _, rows in largest.groupby(["place", "T"], sort=False)]
+    groups = [rows for _, rows in largest.groupby(["setting", "T"], sort=False)]
     made = [_overview(rows) for rows in groups]
     if len(largest) < len(table):
         last = made[-1]
@@ -114,7 +114,7 @@ def _overview(rows: pd.DataFrame) -> Overview:
     """The table of one instance."""
     first = rows.iloc[0]
     several = rows[rows["cells"] > 1]
-    horizon = "" if "T = " in first["place"] else f", T = {number(first['T'])}"
+    horizon = "" if "T = " in first["setting"] else f", T = {number(first['T'])}"
     low, high = ("", "")
     if len(several):
         low, high = (number(several[f"epsilon_{end}"].iloc[0]) for end in ("low", "high"))
@@ -136,7 +136,7 @@ def _overview(rows: pd.DataFrame) -> Overview:
     else:
         table["R(t)/ln t"] = rows["envelope_at_high"].to_numpy()
     return Overview(
-        f"{first['place']}{horizon}, {replicates(rows['n'])}", table, _bounds(rows, high)
+        f"{first['setting']}{horizon}, {replicates(rows['n'])}", table, _bounds(rows, high)
     )
 
 

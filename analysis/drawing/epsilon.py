@@ -1,6 +1,6 @@
 """What figures against ε share: the axis with ∞ at its end, a series per algorithm, baselines.
 
-All take rows of one place: a table with the columns epsilon, uses_epsilon, label, n, the measured
+All take rows of one setting: a table with the columns epsilon, uses_epsilon, label, n, the measured
 NAME, NAME_low, NAME_high, and those of a series (`analysis.curves.SERIES_KEYS`).
 """
 
@@ -47,8 +47,8 @@ def private_series(
     """A series of the column `name` for every algorithm that uses ε.
 
     Args:
-        rows: the rows of one place.
-        name: the measured column; values that are not positive have no place on the axis.
+        rows: the rows of one setting.
+        name: the measured column; values that are not positive can't be drawn.
         x: the axis of ε.
         labels: texts for the legend by `series_key`; by default the column `label`.
     """

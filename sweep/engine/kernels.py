@@ -104,8 +104,8 @@ def cause(error: BaseException, kernel: Any) -> str:
         reason = f"{reason} {signature.removeprefix('>>>').strip()}"
     spots = [(os.path.abspath(file), int(line)) for file, line in SPOT.findall("\n".join(lines))]
     if not spots:
-        place, code = getattr(error, "loc", None), kernel.py_func.__code__
-        spots = [(place.filename, place.line) if place else _first_line(code)]
+        spot, code = getattr(error, "loc", None), kernel.py_func.__code__
+        spots = [(spot.filename, spot.line) if spot else _first_line(code)]
     # The innermost line comes first; one of the kernel's author says more than one of ours.
     file, line = next((spot for spot in spots if not spot[0].startswith(OURS)), spots[0])
     text = linecache.getline(file, line).strip()

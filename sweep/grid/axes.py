@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 
 from algos import instances
-from algos.checks import check_count
+from algos.checks import check_count, check_epsilon
 from algos.errors import InputError, Words, unknown_name
-from algos.registry import SMALLEST_EPSILON
 from algos.registry import algorithm as registered
 
 MOST_POINTS = 1_000_000  # of one generator
@@ -115,16 +114,8 @@ def epsilons(axis: object) -> list[float]:
     Raises:
         InputError: one is not.
     """
-    for item in items("grid.epsilon", axis):
-        if isinstance(item, float) and math.isnan(item):
-            raise InputError("grid.epsilon", item, "numbers > 0, or inf")
-    values = numbers("grid.epsilon", axis)
-    for value in values:
-        if not value > 0:
-            raise InputError("grid.epsilon", value, "numbers > 0, or inf")
-        if value < SMALLEST_EPSILON:
-            raise InputError("grid.epsilon", value, f"numbers ≥ {SMALLEST_EPSILON:g}, or inf")
-    return [float(value) for value in values]
+    key = "grid.epsilon"
+    return [check_epsilon(key, value, "numbers > 0, or inf") for value in numbers(key, axis)]
 
 
 def algorithms(axis: object) -> list[dict[str, Any]]:

@@ -24,7 +24,7 @@ from sweep.grid.compose import checked
 from sweep.grid.config import Settings
 from sweep.grid.planner import make_plan
 from sweep.submit.client import Dashboard, Lost, command
-from sweep.submit.fetch import Damaged, Fetched, fetch
+from sweep.submit.fetch import Fetched, Unusable, fetch
 from sweep.submit.files import excludes, packages
 from sweep.submit.follow import Patience, follow
 
@@ -156,7 +156,7 @@ def _finish(dashboard: Dashboard, job: str, into: Path, patience: Patience) -> i
         return FAILED
     try:
         fetched = fetch(dashboard, details, job, into, patience)
-    except Damaged as error:
+    except Unusable as error:
         _say(f"not fetched: {error}")
         return FAILED
     if fetched is not None:

@@ -37,7 +37,7 @@ class Fetched:
     elsewhere: str | None
 
 
-class Damaged(Exception):
+class Unusable(Exception):
     """What the job left can't be used."""
 
 
@@ -50,7 +50,7 @@ def fetch(
 
     Raises:
         Lost: there was no answer for longer than `patience` allows.
-        Damaged: the index or a file is not what it should be.
+        Unusable: the index or a file is not what it should be.
         InputError: `into` can't be written.
     """
     node = details.get("driver_node_id")
@@ -85,7 +85,7 @@ def _index(raw: bytes) -> dict[str, Any]:
     """The index, checked.
 
     Raises:
-        Damaged: it is no index, or names a place that a sweep's files have no business in.
+        Unusable: it is no index, or names a place that a sweep's files have no business in.
     """
     try:
         index = json.loads(raw)
@@ -98,13 +98,13 @@ def _index(raw: bytes) -> dict[str, Any]:
                 or (parts[:2] == ["sweeps", sweep] and len(parts) > 2)
             )
             if not good or not re.fullmatch("[0-9a-f]{64}", entry["sha256"]):
-                raise Damaged(f"the job names a place outside a store: {entry['place']!r}")
+                raise Unusable(f"the job names a place outside a store: {entry['place']!r}")
             if not PLAIN_NAME.fullmatch(entry["name"]) or not isinstance(entry["bytes"], int):
-                raise Damaged(f"the job's index is damaged at {entry['place']!r}")
+                raise Unusable(f"the job's index is damaged at {entry['place']!r}")
         if not isinstance(sweep, str) or not (elsewhere is None or isinstance(elsewhere, str)):
-            raise Damaged("the job's index is damaged")
+            raise Unusable("the job's index is damaged")
     except (ValueError, KeyError, TypeError):
-        raise Damaged("the job's index is damaged") from None
+        raise Unusable("the job's index is damaged") from None
     return dict(index)
 
 
@@ -119,7 +119,7 @@ def _read(dashboard: Dashboard, node: str, name: str, patience: Patience) -> byt
             for chunk in chunks:
                 found += chunk
                 if len(found) > MOST_BYTES_OF_INDEX:
-                    raise Damaged("the job's index is too long")
+                    raise Unusable("the job's index is too long")
             patience.restore()
             return bytes(found)
         except Lost as error:
@@ -139,7 +139,7 @@ def _download(
         try:
             chunks = dashboard.file(node, name)
             if chunks is None:
-                raise Damaged(f"{entry['place']} is gone from the cluster")
+                raise Unusable(f"{entry['place']} is gone from the cluster")
             digest, size = hashlib.sha256(), 0
             with open(path, "wb") as file:
                 for chunk in chunks:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 from pathspec import GitIgnoreSpec
 
-import algos
-import analysis
-import conf
-import sweep
 from algos.errors import InputError, Words
 
+PACKAGES = ("algos", "analysis", "conf", "sweep")
 LARGEST = 200 * 1024**2  # bytes of files; Ray sends them through the head's memory
 NAMES = (
     ".git", ".hg", ".svn", "__pycache__", ".venv", ".pytest_cache", ".mypy_cache", ".ruff_cache",
@@ -24,7 +22,12 @@ IGNORE_FILES = (".gitignore", ".rayignore")  # Ray leaves out what they name
 
 def packages(folder: Path) -> list[str]:
     """The folders of this project's packages that are not those of the working directory."""
-    found = (Path(module.__path__[0]).resolve() for module in (algos, analysis, conf, sweep))
+    specs = (find_spec(name) for name in PACKAGES)
+    found = [
+        Path(folders[0]).resolve()
+        for folders in (spec.submodule_search_locations for spec in specs if spec)
+        if folders
+    ]
     return [str(path) for path in found if path.parent != folder.resolve()]
 
 

@@ -195,11 +195,11 @@ def test_labels_name_what_differs() -> None:
     )
     out = with_labels(frame)
     assert list(out["label"]) == ["a(alpha=1)", "a(alpha=3)", "b"]
-    assert list(out["place"]) == ["i, T = 10", "i, T = 10", "i, T = 1e7"]
+    assert list(out["setting"]) == ["i, T = 10", "i, T = 10", "i, T = 1e7"]
     out = with_labels(frame.assign(instance=["g(K=2)", "g(K=2)", "g(K=20, N=3)"]))
-    assert list(out["place"]) == ["g(K=2), T = 10", "g(K=2), T = 10", "g(K=20, N=3), T = 1e7"]
+    assert list(out["setting"]) == ["g(K=2), T = 10", "g(K=2), T = 10", "g(K=20, N=3), T = 1e7"]
     out = with_labels(frame.assign(instance=["g(K=2)", "g(K=4)", "g"], K=[2, 4, 8], T=10))
-    assert list(out["place"]) == ["g(K=2)", "g(K=4)", "g, K = 8"]
+    assert list(out["setting"]) == ["g(K=2)", "g(K=4)", "g, K = 8"]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from commands import LIMIT
 from algos.errors import InputError
 from sweep.grid.compose import checked, quoted
 from sweep.submit import files as submit_files
-from sweep.submit.fetch import Damaged, _index
+from sweep.submit.fetch import Unusable, _index
 
 SMALL = ("+grid=quickstart", "tracking=none", "grid.algorithm=[dp_se]", "grid.replicates=5")
 
@@ -44,10 +44,10 @@ def test_an_index_names_places_in_a_store_only():
     changed = [{"place": place} for place in OUTSIDE]
     changed += [{"name": "../../x"}, {"bytes": "1"}, {"sha256": "x"}]
     for change in changed:
-        with pytest.raises(Damaged):
+        with pytest.raises(Unusable):
             _index(json.dumps(index | {"files": [GOOD | change]}).encode())
     for raw in (b"", b"[]", b"{}", json.dumps(index | {"sweep": 1}).encode()):
-        with pytest.raises(Damaged):
+        with pytest.raises(Unusable):
             _index(raw)
 
 

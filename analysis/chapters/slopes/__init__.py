@@ -13,7 +13,7 @@ from analysis.chapters.slopes.figures import regret_against_t, slope_against_eps
 from analysis.chapters.slopes.table import slopes, slopes_of
 from analysis.curves import SERIES_KEYS
 from analysis.drawing.epsilon import has_epsilon_axis
-from analysis.labels import MEANINGS, largest_horizon, places
+from analysis.labels import MEANINGS, largest_horizon, settings
 from analysis.statistics import hinge
 from analysis.words import bracket, estimate, first_of, further, number, range_text
 
@@ -22,7 +22,7 @@ __all__ = ["ORDER", "chapter", "regret_against_t", "slope_against_epsilon", "slo
 ORDER = 30
 
 MAX_FIGURES = 12
-"""Places with a figure; the table has all."""
+"""Settings with a figure; the table has all."""
 
 WORDS = {
     "R(T)": "mean cumulative pseudo-regret at T in units of reward, 95 % bootstrap interval",
@@ -43,11 +43,11 @@ def chapter(data: Data) -> Chapter | None:
     table = data.once(table_of)
     if table.empty:
         return None
-    left_out = len(places(largest_horizon(table))) - MAX_FIGURES
+    left_out = len(settings(largest_horizon(table))) - MAX_FIGURES
     return Chapter(
         name="slopes",
         title="Slopes",
-        table=table.drop(columns=["label", "place"]),
+        table=table.drop(columns=["label", "setting"]),
         view=view(table),
         meanings=MEANINGS | WORDS,
         headlines=first_of(headlines(table)),
@@ -57,7 +57,7 @@ def chapter(data: Data) -> Chapter | None:
 
 
 def table_of(data: Data) -> pd.DataFrame:
-    """The table of `analysis.slopes` with the columns `label` and `place`."""
+    """The table of `analysis.slopes` with the columns `label` and `setting`."""
     return data.labelled(slopes_of(data.cells, data.sweep.get("window")))
 
 
@@ -66,7 +66,7 @@ def view(table: pd.DataFrame) -> pd.DataFrame:
     rows = [
         {
             "algorithm": row.label,
-            "instance": row.place,
+            "instance": row.setting,
             "T": number(row.T),
             "ε": number(row.epsilon),
             "n": str(row.n),
@@ -103,7 +103,7 @@ def headlines(table: pd.DataFrame) -> list[str]:
         text = slope_text(row)
         if row.deterministic:
             text += f", R/ln t in {bracket(row.envelope_low, row.envelope_high)}"
-        line = f"{row.label} on {row.place}{at}: slope of regret on ln t {text}"
+        line = f"{row.label} on {row.setting}{at}: slope of regret on ln t {text}"
         if number(row.lower_bound) != "-":
             line += f"; lower bound {number(row.lower_bound)}"
         found.append(line)
@@ -111,9 +111,9 @@ def headlines(table: pd.DataFrame) -> list[str]:
 
 
 def _figures(table: pd.DataFrame, data: Data) -> Iterator[Figure]:
-    """The figures of the first MAX_FIGURES places."""
-    for rows in places(largest_horizon(table))[:MAX_FIGURES]:
-        place = rows["place"].iloc[0]
+    """The figures of the first MAX_FIGURES settings."""
+    for rows in settings(largest_horizon(table))[:MAX_FIGURES]:
+        setting = rows["setting"].iloc[0]
         if has_epsilon_axis(rows) and rows["slope"].notna().any():
-            yield Figure(f"slope_vs_epsilon-{place}", slope_against_epsilon(rows))
-        yield Figure(f"regret_vs_t-{place}", regret_against_t(rows, data.by_key))
+            yield Figure(f"slope_vs_epsilon-{setting}", slope_against_epsilon(rows))
+        yield Figure(f"regret_vs_t-{setting}", regret_against_t(rows, data.by_key))

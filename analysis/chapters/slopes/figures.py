@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analysis import drawing
-from analysis.curves import Cell, generator
+from analysis.curves import Curves, bootstrap_generator
 from analysis.drawing.epsilon import (
     baseline_series,
     epsilon_axis,
@@ -17,7 +17,7 @@ from analysis.drawing.epsilon import (
     private_groups,
     private_series,
 )
-from analysis.labels import largest_horizon, places, with_labels
+from analysis.labels import largest_horizon, settings, with_labels
 from analysis.statistics.bootstrap import interval
 from analysis.words import number, range_text, replicates, spread
 
@@ -30,13 +30,13 @@ def slope_against_epsilon(slopes: pd.DataFrame) -> Any:
     """The slope and the envelope of R(t)/ln t against ε, with the lower bound.
 
     Args:
-        slopes: what `analysis.slopes` returns; of several places the first at its largest
+        slopes: what `analysis.slopes` returns; of several settings the first at its largest
             horizon is drawn.
 
     Returns:
         An Altair chart.
     """
-    rows = one_place(slopes)
+    rows = one_setting(slopes)
     x = epsilon_axis(rows)
     known = rows[rows["slope"].notna()]
     series = private_series(known, "slope", x)
@@ -53,25 +53,25 @@ def slope_against_epsilon(slopes: pd.DataFrame) -> Any:
     without = [str(group["label"].iloc[0]) for group in private_groups(rows)]
     if without := [label for label in without if label not in fitted]:
         note += f" No slope for {', '.join(without)}."
-    title = f"Slope of regret on ln t, {rows['place'].iloc[0]}"
+    title = f"Slope of regret on ln t, {rows['setting'].iloc[0]}"
     ratio = rows["ratio"].replace([np.inf, -np.inf], np.nan).dropna()
     if len(ratio):
         title += f": {range_text(ratio.min(), ratio.max())} times the lower bound"
     return drawing.chart([*_envelopes(known, x), *series], x, y, title, note)
 
 
-def regret_against_t(slopes: pd.DataFrame, cells: Mapping[tuple[str, str], Cell]) -> Any:
+def regret_against_t(slopes: pd.DataFrame, cells: Mapping[tuple[str, str], Curves]) -> Any:
     """Mean regret against t, a panel per algorithm that uses ε, at up to five ε of the grid.
 
     Args:
-        slopes: what `analysis.slopes` returns; of several places the first at its largest
+        slopes: what `analysis.slopes` returns; of several settings the first at its largest
             horizon is drawn.
         cells: the cells by (cell, instance), as `analysis.chapter.Data.by_key`.
 
     Returns:
         An Altair chart.
     """
-    rows = one_place(slopes)
+    rows = one_setting(slopes)
     private = private_groups(rows)
     shown = private[:MAX_PANELS]
     plain = rows[~rows["uses_epsilon"].astype(bool)]
@@ -116,13 +116,13 @@ def regret_against_t(slopes: pd.DataFrame, cells: Mapping[tuple[str, str], Cell]
     return drawing.chart(items, x, y, title, note, panels)
 
 
-def one_place(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows of the table's first place at its largest horizon, with label and place."""
-    return places(largest_horizon(with_labels(table)))[0]
+def one_setting(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the table's first setting at its largest horizon, with label and setting."""
+    return settings(largest_horizon(with_labels(table)))[0]
 
 
 def lower_bound(rows: pd.DataFrame, factor: float, label: str) -> list[drawing.Series]:
-    """The lower bound of one place against ε, times `factor`; nothing where it is not known."""
+    """The lower bound of one setting against ε, times `factor`; nothing where it is not known."""
     used = rows[rows["uses_epsilon"].astype(bool) & np.isfinite(rows["epsilon"])]
     curve = used.drop_duplicates("epsilon").sort_values("epsilon")
     curve = curve[curve["lower_bound"] > 0]
@@ -134,7 +134,7 @@ def lower_bound(rows: pd.DataFrame, factor: float, label: str) -> list[drawing.S
 
 def growth_title(rows: pd.DataFrame) -> str:
     """The range of final regrets and who has them, as a sentence."""
-    start = f"Regret on {rows['place'].iloc[0]} at T = {number(rows['T'].iloc[0])}"
+    start = f"Regret on {rows['setting'].iloc[0]} at T = {number(rows['T'].iloc[0])}"
     ends = [rows.loc[rows["regret_T"].idxmin()], rows.loc[rows["regret_T"].idxmax()]]
     words = []
     for row in ends:
@@ -155,12 +155,12 @@ def _envelopes(rows: pd.DataFrame, x: drawing.Axis) -> list[drawing.Envelope]:
 
 
 def _curve(
-    cell: Cell, label: str, index: int, style: drawing.Look, panel: str = ""
+    cell: Curves, label: str, index: int, style: drawing.Look, panel: str = ""
 ) -> drawing.Series:
     """A cell's mean curve with its interval."""
     keep = cell.checkpoints >= 2
     t, curves = cell.checkpoints[keep], cell.regret[:, keep]
-    low, high = interval(curves, generator(cell.info["cell"], 0))
+    low, high = interval(curves, bootstrap_generator(cell.info["cell"], 0))
     step = max(1, len(t) // 8)
     marked = drawing.every(len(t), 8, index * step // CURVES_PER_PANEL)
     name = f"{panel}, {label}" if panel else label

@@ -19,7 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis import bounds
-from analysis.curves import SERIES_KEYS, Cell, Floats, cells, generator
+from analysis.curves import SERIES_KEYS, Curves, Floats, bootstrap_generator, cells
 from analysis.statistics.bootstrap import DRAWS, interval, resampled_means, small_sample
 
 MIN_POINTS = 3
@@ -60,14 +60,14 @@ def slopes(
 
 
 def slopes_of(
-    points: Sequence[Cell],
+    points: Sequence[Curves],
     default: tuple[float, float] | None = None,
     window: tuple[float, float] | None = None,
     draws: int = DRAWS,
     seed: int = 0,
 ) -> pd.DataFrame:
     """The table of `slopes` from cells and the sweep's own window, `default`."""
-    horizons: dict[tuple[str, ...], list[Cell]] = {}
+    horizons: dict[tuple[str, ...], list[Curves]] = {}
     for cell in points:
         if not cell.info["anytime"]:
             horizons.setdefault(_but_T(cell), []).append(cell)
@@ -115,7 +115,7 @@ def lower_bound(info: dict[str, Any]) -> float:
     return bounds.lower_bound_slope(means, epsilon)
 
 
-def envelope(cell: Cell, low: float, high: float) -> tuple[float, float]:
+def envelope(cell: Curves, low: float, high: float) -> tuple[float, float]:
     """Return min and max of mean regret / ln t over the checkpoints t >= 2 in [low, high]."""
     inside = (cell.checkpoints >= max(low, 2)) & (cell.checkpoints <= high)
     if not inside.any():
@@ -124,14 +124,14 @@ def envelope(cell: Cell, low: float, high: float) -> tuple[float, float]:
     return float(scaled.min()), float(scaled.max())
 
 
-def _but_T(cell: Cell) -> tuple[str, ...]:
+def _but_T(cell: Curves) -> tuple[str, ...]:
     """Return what is equal among the horizons of one algorithm, instance and ε."""
     names = [name for name in SERIES_KEYS if name != "T"]
     return tuple(str(cell.info[name]) for name in [*names, "epsilon"])
 
 
 def _common(
-    cell: Cell,
+    cell: Curves,
     window: tuple[float, float] | None,
     default: tuple[float, float] | None,
     draws: int,
@@ -139,7 +139,7 @@ def _common(
 ) -> tuple[dict[str, Any], float, float]:
     """Return what every row has, and the window of its fit."""
     info = cell.info
-    final_low, final_high = interval(cell.final, generator(info["cell"], seed), draws)
+    final_low, final_high = interval(cell.final, bootstrap_generator(info["cell"], seed), draws)
     row: dict[str, Any] = {name: info[name] for name in INFO} | {
         "n": cell.n,
         "regret_T": float(cell.final.mean()),
@@ -164,7 +164,7 @@ def _regressor(rounds: NDArray[np.int64]) -> tuple[Floats, Floats]:
     return x, (x - x.mean()) / ((x - x.mean()) ** 2).sum()
 
 
-def _along_curve(cell: Cell, low: float, high: float, draws: int, seed: int) -> dict[str, Any]:
+def _along_curve(cell: Curves, low: float, high: float, draws: int, seed: int) -> dict[str, Any]:
     """Return the fit to one cell's curve within [low, high]."""
     # A hair of slack, so that √T computed in floating point does not lose its own checkpoint.
     inside = (cell.checkpoints >= low * (1 - 1e-12)) & (cell.checkpoints <= high * (1 + 1e-12))
@@ -174,7 +174,7 @@ def _along_curve(cell: Cell, low: float, high: float, draws: int, seed: int) -> 
         return _unfitted(low, high, len(used), note)
     x, weights = _regressor(used)
     each = (cell.regret[:, inside] - cell.regret[:, inside][:, :1]) @ weights
-    slope_low, slope_high = interval(each, generator(cell.info["cell"], seed + 1), draws)
+    slope_low, slope_high = interval(each, bootstrap_generator(cell.info["cell"], seed + 1), draws)
     envelope_low, envelope_high = envelope(cell, used[0], used[-1])
     # Steps come when ln t doubles: a shorter window may hold none, or one and no tread.
     short = cell.info["doubling"] and x[-1] < 1.9 * x[0]
@@ -195,7 +195,7 @@ def _along_curve(cell: Cell, low: float, high: float, draws: int, seed: int) -> 
 
 
 def _across_horizons(
-    family: list[Cell], low: float, high: float, draws: int, seed: int
+    family: list[Curves], low: float, high: float, draws: int, seed: int
 ) -> dict[str, Any]:
     """Return the fit to the mean regrets at those horizons that lie within [low, high]."""
     used = [c for c in family if low * (1 - 1e-12) <= c.info["T"] <= high * (1 + 1e-12)]
@@ -207,7 +207,10 @@ def _across_horizons(
     x, weights = _regressor(rounds)
     means = np.array([cell.final.mean() for cell in used])
     drawn = np.stack(
-        [resampled_means(c.final, draws, generator(c.info["cell"], seed + 1)) for c in used]
+        [
+            resampled_means(c.final, draws, bootstrap_generator(c.info["cell"], seed + 1))
+            for c in used
+        ]
     )
     slope = float(means @ weights)
     same = all(

@@ -69,7 +69,7 @@ def view(table: pd.DataFrame) -> pd.DataFrame:
     rows = [
         {
             "algorithm": row.label,
-            "instance": row.place,
+            "instance": row.setting,
             "T": number(row.T),
             "ε": number(row.epsilon),
             "n": str(row.n),
@@ -87,7 +87,7 @@ def view(table: pd.DataFrame) -> pd.DataFrame:
 def by_series(table: pd.DataFrame) -> pd.DataFrame:
     """One row per series: samples at both ends of ε, all misses, the least share halted.
 
-    Columns: label, place, T, n, epsilon_low, epsilon_high, at_low, at_high (samples as text),
+    Columns: label, setting, T, n, epsilon_low, epsilon_high, at_low, at_high (samples as text),
     misses (pooled over ε, as text), beta, halted.
     """
     rows = []
@@ -99,7 +99,7 @@ def by_series(table: pd.DataFrame) -> pd.DataFrame:
         rows.append(
             {
                 "label": first.label,
-                "place": first.place,
+                "setting": first.setting,
                 "T": first.T,
                 "n": int(group["n"].min()),
                 "epsilon_low": first.epsilon,
@@ -116,7 +116,7 @@ def by_series(table: pd.DataFrame) -> pd.DataFrame:
 
 def overviews(table: pd.DataFrame) -> list[Overview]:
     """A table per stream, a row per series."""
-    groups = by_series(table).groupby(["place", "T"], sort=False)
+    groups = by_series(table).groupby(["setting", "T"], sort=False)
     return [_overview(rows) for _, rows in groups]
 
 
@@ -126,7 +126,7 @@ def headlines(table: pd.DataFrame) -> list[str]:
     for row in view(table[table["miss_low"] > table["beta"]]).itertuples(index=False):
         found.append(f"{row.algorithm} on {row.instance}: misses {row.misses}, more than β")
     for row in by_series(table).itertuples(index=False):
-        line = f"{row.label} on {row.place}: {row.at_high} samples"
+        line = f"{row.label} on {row.setting}: {row.at_high} samples"
         if row.epsilon_low < row.epsilon_high:
             line += f" at ε = {number(row.epsilon_high)}, {row.at_low} at {number(row.epsilon_low)}"
         line += f"; misses {row.misses}, β = {number(row.beta)}"
@@ -138,10 +138,10 @@ def headlines(table: pd.DataFrame) -> list[str]:
 
 def _overview(rows: pd.DataFrame) -> Overview:
     """The table of one stream; an interval stands below its value, three of them are too wide."""
-    place, T = rows["place"].iloc[0], rows["T"].iloc[0]
-    horizon = "" if "T = " in place else f", T = {number(T)}"
+    setting, T = rows["setting"].iloc[0], rows["T"].iloc[0]
+    horizon = "" if "T = " in setting else f", T = {number(T)}"
     complete = bool((rows["halted"] == 1).all())
-    title = f"{place}{horizon}, {replicates(rows['n'])}"
+    title = f"{setting}{horizon}, {replicates(rows['n'])}"
     title += f", β = {range_text(rows['beta'].min(), rows['beta'].max())}"
     title += ", all halted" if complete else ""
     several = rows[rows["epsilon_low"] < rows["epsilon_high"]]

@@ -18,11 +18,11 @@ from analysis.drawing.epsilon import (
     private_groups,
     private_series,
 )
-from analysis.labels import parameters_of, places, with_labels
+from analysis.labels import parameters_of, settings, with_labels
 from analysis.words import number, range_text, replicates, spread
 
 MAX_FIGURES = 12
-"""Places with a figure against ε; the tables have all."""
+"""Settings with a figure against ε; the tables have all."""
 
 MAX_EPSILONS = 3
 """Values of ε, from the smallest to the largest, with a figure against |μ|."""
@@ -32,16 +32,16 @@ def draw(table: pd.DataFrame, generators: Sequence[str | None]) -> Iterator[tupl
     """The figures of a sweep, with names.
 
     Args:
-        table: what `analysis.stopping` returns, with the columns label and place.
+        table: what `analysis.stopping` returns, with the columns label and setting.
         generators: what generated the instance of each row (JSON texts; None: not known).
     """
-    moving = (rows for rows in places(table) if rows["stop_time"].nunique() > 1)
+    moving = (rows for rows in settings(table) if rows["stop_time"].nunique() > 1)
     for drawn, rows in enumerate(moving):
         if drawn == MAX_FIGURES:
             break
         if has_epsilon_axis(rows):
-            place = rows["place"].iloc[0]
-            yield f"samples_vs_epsilon-{place}", samples_against_epsilon(rows)
+            setting = rows["setting"].iloc[0]
+            yield f"samples_vs_epsilon-{setting}", samples_against_epsilon(rows)
     pairs = zip(generators, table["instance_definition"], strict=True)
     streams = table.assign(
         stream=[_without_mean(text if isinstance(text, str) else other) for text, other in pairs]
@@ -63,12 +63,12 @@ def samples_against_epsilon(stopping: pd.DataFrame) -> Any:
     """Mean samples against ε.
 
     Args:
-        stopping: what `analysis.stopping` returns; of several places the first is drawn.
+        stopping: what `analysis.stopping` returns; of several settings the first is drawn.
 
     Returns:
         An Altair chart.
     """
-    rows = places(with_labels(stopping))[0]
+    rows = settings(with_labels(stopping))[0]
     x = epsilon_axis(rows)
     series = private_series(rows, "stop_time", x) + baseline_series(rows, "stop_time", x)
     y = drawing.axis("mean samples until the halt", heights(series))
@@ -76,7 +76,9 @@ def samples_against_epsilon(stopping: pd.DataFrame) -> Any:
     ratios = [group["stop_time"].iloc[0] / group["stop_time"].iloc[-1] for group in groups]
     epsilon = rows.loc[rows["uses_epsilon"].astype(bool), "epsilon"]
     low, high = number(epsilon.min()), number(epsilon.max())
-    title = f"{rows['place'].iloc[0]}: ε = {low} takes {range_text(min(ratios), max(ratios))} times"
+    title = (
+        f"{rows['setting'].iloc[0]}: ε = {low} takes {range_text(min(ratios), max(ratios))} times"
+    )
     title += f" the samples of ε = {high}"
     return drawing.chart(series, x, y, title, _note(rows))
 

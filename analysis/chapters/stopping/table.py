@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.curves import CELL_KEYS, SERIES_KEYS, generator
+from analysis.curves import CELL_KEYS, SERIES_KEYS, bootstrap_generator
 from analysis.labels import parameters_of
 from analysis.statistics.bootstrap import DRAWS, interval
 from analysis.statistics.proportions import clopper_pearson
@@ -50,7 +50,7 @@ def _row(rows: pd.DataFrame, draws: int, seed: int) -> dict[str, Any]:
     halted = rows["halted"].to_numpy(bool)
     errors = np.abs(rows["estimate"].to_numpy(float)[halted] - mu)
     n, count, misses = len(used), int(halted.sum()), int((errors > alpha * abs(mu)).sum())
-    low, high = interval(used, generator(info["cell"], seed), draws)
+    low, high = interval(used, bootstrap_generator(info["cell"], seed), draws)
     halted_low, halted_high = clopper_pearson(count, n)
     miss_low, miss_high = clopper_pearson(misses, count)
     beta = parameters.get("beta", math.nan)

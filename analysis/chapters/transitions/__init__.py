@@ -11,7 +11,7 @@ from analysis.chapters.slopes import table_of as slopes_of_sweep
 from analysis.chapters.transitions.figures import ratio_text, regret_against_epsilon
 from analysis.chapters.transitions.table import transitions, transitions_of
 from analysis.drawing.epsilon import has_epsilon_axis
-from analysis.labels import MEANINGS, largest_horizon, places
+from analysis.labels import MEANINGS, largest_horizon, settings
 from analysis.words import estimate, first_of, further, number, range_text
 
 __all__ = ["ORDER", "chapter", "regret_against_epsilon", "transitions"]
@@ -19,7 +19,7 @@ __all__ = ["ORDER", "chapter", "regret_against_epsilon", "transitions"]
 ORDER = 20
 
 MAX_FIGURES = 12
-"""Places with a figure; the tables have all."""
+"""Settings with a figure; the tables have all."""
 
 WORDS = {
     "ε*": "knee of regret against ε: where the fitted asymptotes cross; 95 % interval over "
@@ -47,18 +47,20 @@ NOTE = (
 def chapter(data: Data) -> Chapter | None:
     """The chapter, for a sweep whose regret was measured at several ε."""
     slopes, fits = data.once(slopes_of_sweep), data.once(table_of)
-    drawn = [rows for rows in places(largest_horizon(slopes)) if has_epsilon_axis(rows)]
+    drawn = [rows for rows in settings(largest_horizon(slopes)) if has_epsilon_axis(rows)]
     if not drawn:
         return None
     return Chapter(
         name="transitions",
         title="Knees of regret against ε",
-        table=fits.drop(columns=["label", "place"]),
+        table=fits.drop(columns=["label", "setting"]),
         view=view(fits),
         meanings=MEANINGS | WORDS,
         headlines=first_of(headlines(fits)),
         figures=[
-            Figure(f"regret_vs_epsilon-{rows['place'].iloc[0]}", regret_against_epsilon(rows, fits))
+            Figure(
+                f"regret_vs_epsilon-{rows['setting'].iloc[0]}", regret_against_epsilon(rows, fits)
+            )
             for rows in drawn[:MAX_FIGURES]
         ],
         notes=([NOTE] if len(fits) else []) + further(len(drawn) - MAX_FIGURES),
@@ -66,7 +68,7 @@ def chapter(data: Data) -> Chapter | None:
 
 
 def table_of(data: Data) -> pd.DataFrame:
-    """The table of `analysis.transitions` with the columns `label` and `place`."""
+    """The table of `analysis.transitions` with the columns `label` and `setting`."""
     return data.labelled(transitions_of(data.cells))
 
 
@@ -75,7 +77,7 @@ def view(table: pd.DataFrame) -> pd.DataFrame:
     rows = [
         {
             "algorithm": row.label,
-            "instance": row.place,
+            "instance": row.setting,
             "T": number(row.T),
             "n": str(row.n),
             "ε*": star(row),
@@ -101,10 +103,10 @@ def star(row: Any) -> str:
 
 
 def headlines(table: pd.DataFrame) -> list[str]:
-    """A sentence per series at the largest horizon of each place."""
+    """A sentence per series at the largest horizon of each setting."""
     found = []
     for row in largest_horizon(table).itertuples(index=False):
-        where = f"{row.label} on {row.place}"
+        where = f"{row.label} on {row.setting}"
         if row.resolved != "yes":
             found.append(f"{where}: knee {row.resolved}")
             continue

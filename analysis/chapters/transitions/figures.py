@@ -8,10 +8,10 @@ from typing import Any
 import pandas as pd
 
 from analysis import drawing
-from analysis.chapters.slopes.figures import growth_title, lower_bound, one_place
+from analysis.chapters.slopes.figures import growth_title, lower_bound, one_setting
 from analysis.curves import series_key
 from analysis.drawing.epsilon import baseline_series, epsilon_axis, heights, private_series
-from analysis.labels import same_place
+from analysis.labels import same_setting
 from analysis.words import bracket, estimate, number, range_text, replicates
 
 
@@ -19,14 +19,14 @@ def regret_against_epsilon(slopes: pd.DataFrame, transitions: pd.DataFrame) -> A
     """Mean regret at T against ε, with every series' knee and that of the lower bound.
 
     Args:
-        slopes: what `analysis.slopes` returns; of several places the first at its largest
+        slopes: what `analysis.slopes` returns; of several settings the first at its largest
             horizon is drawn.
         transitions: what `analysis.transitions` returns for the same sweep.
 
     Returns:
         An Altair chart.
     """
-    rows = one_place(slopes)
+    rows = one_setting(slopes)
     fits = {series_key(fit): fit for fit in _fits_of(transitions, rows).itertuples(index=False)}
     labels = {series_key(row): str(row.label) for row in rows.itertuples(index=False)}
     legend = {
@@ -69,8 +69,8 @@ def ratio_text(ratio: float) -> str:
 
 
 def _fits_of(transitions: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
-    """The fits of one place."""
-    return same_place(transitions, rows.iloc[0])
+    """The fits of one setting."""
+    return same_setting(transitions, rows.iloc[0])
 
 
 def _knee_text(fit: Any) -> str:
@@ -96,26 +96,26 @@ def _knee_of_bound(fits: list[Any]) -> list[drawing.Stripe]:
 
 def _title(rows: pd.DataFrame, fits: list[Any], labels: dict[tuple[str, ...], str]) -> str:
     """What the figure shows, as a sentence."""
-    place = rows["place"].iloc[0]
+    setting = rows["setting"].iloc[0]
     if not fits:
         return growth_title(rows)
     found = sorted((f for f in fits if f.resolved == "yes"), key=lambda f: f.epsilon_star)
     if not found:
-        return f"{place}: no knee resolved on this grid of ε"
+        return f"{setting}: no knee resolved on this grid of ε"
     low, high = found[0], found[-1]
     first, last = labels[series_key(low)], labels[series_key(high)]
     if len(fits) == 1:
         star = estimate(low.epsilon_star, low.epsilon_star_low, low.epsilon_star_high)
         ratio = ratio_text(low.knee_ratio)
-        return f"{first} on {place}: knee at ε = {star}, where regret is {ratio}"
+        return f"{first} on {setting}: knee at ε = {star}, where regret is {ratio}"
     if len(found) == 1:
         return (
-            f"{place}: knee at ε = {number(low.epsilon_star)} for {first}, not resolved for the"
+            f"{setting}: knee at ε = {number(low.epsilon_star)} for {first}, not resolved for the"
             f" {len(fits) - 1} others"
         )
     least, most = (end(fit.knee_ratio for fit in found) for end in (min, max))
     text = (
-        f"{place}: knees from ε = {number(low.epsilon_star)} ({first}) to"
+        f"{setting}: knees from ε = {number(low.epsilon_star)} ({first}) to"
         f" {number(high.epsilon_star)} ({last}), where regret is {least:.2f} to {most:.2f} times"
         " its fitted plateau"
     )

@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from analysis import bounds
-from analysis.curves import SERIES_KEYS, Cell, cells, generator
+from analysis.curves import SERIES_KEYS, Curves, bootstrap_generator, cells
 from analysis.statistics import hinge, staircase
 from analysis.statistics.bootstrap import DRAWS, resampled_means
 
@@ -58,7 +58,7 @@ def transitions(df: pd.DataFrame, draws: int = DRAWS, seed: int = 0) -> pd.DataF
     return transitions_of(list(cells(df)), draws, seed)
 
 
-def transitions_of(points: Iterable[Cell], draws: int = DRAWS, seed: int = 0) -> pd.DataFrame:
+def transitions_of(points: Iterable[Curves], draws: int = DRAWS, seed: int = 0) -> pd.DataFrame:
     """The table of `transitions` from cells."""
     rows = [
         _row(series, draws, seed)
@@ -68,9 +68,9 @@ def transitions_of(points: Iterable[Cell], draws: int = DRAWS, seed: int = 0) ->
     return pd.DataFrame(rows, columns=COLUMNS).astype({"K": "Int64", "N": "Int64"})
 
 
-def series_of(points: Iterable[Cell]) -> list[list[Cell]]:
+def series_of(points: Iterable[Curves]) -> list[list[Curves]]:
     """Return the series of algorithms that use ε, each a list of cells in order of ε."""
-    groups: dict[tuple[Any, ...], list[Cell]] = {}
+    groups: dict[tuple[Any, ...], list[Curves]] = {}
     for cell in points:
         if cell.info["uses_epsilon"]:
             key = tuple(str(cell.info[name]) for name in SERIES_KEYS)
@@ -78,12 +78,12 @@ def series_of(points: Iterable[Cell]) -> list[list[Cell]]:
     return [sorted(group, key=lambda cell: cell.info["epsilon"]) for group in groups.values()]
 
 
-def finite_points(series: list[Cell]) -> list[Cell]:
+def finite_points(series: list[Curves]) -> list[Curves]:
     """Return the cells with a finite ε."""
     return [cell for cell in series if math.isfinite(cell.info["epsilon"])]
 
 
-def is_saturated(cell: Cell) -> bool:
+def is_saturated(cell: Curves) -> bool:
     """Tell whether the mean regret exceeds half of T·max Δ (never, where means are unknown)."""
     means = cell.info["means"]
     if means is None or len(means) == 0:
@@ -91,7 +91,7 @@ def is_saturated(cell: Cell) -> bool:
     return float(cell.final.mean()) > cell.info["T"] * float(np.ptp(means)) / 2
 
 
-def _row(series: list[Cell], draws: int, seed: int) -> dict[str, Any]:
+def _row(series: list[Curves], draws: int, seed: int) -> dict[str, Any]:
     """Return the row of one series."""
     info = series[0].info
     finite = finite_points(series)
@@ -172,7 +172,7 @@ def _why_raw(per_octave: float, points: int) -> str:
     return f"{points} points do not span an octave"
 
 
-def _step_height(points: list[Cell], x: Floats, y: Floats, best: hinge.Hinge) -> float:
+def _step_height(points: list[Curves], x: Floats, y: Floats, best: hinge.Hinge) -> float:
     """Return the height of the staircase in ln R, from 0 to ln 2.
 
     A staircase of height h is uniform within ±h/2 of its average, of variance h²/12. Arms that
@@ -190,7 +190,7 @@ def _step_height(points: list[Cell], x: Floats, y: Floats, best: hinge.Hinge) ->
 
 
 def _bootstrap(
-    points: list[Cell],
+    points: list[Curves],
     x: Floats,
     weights: Floats,
     per_octave: float | None,
@@ -202,11 +202,14 @@ def _bootstrap(
     """Return draws of (ln plateau, ln ε*, ln p), shape (draws, 3)."""
     observed = np.array([cell.final.mean() for cell in points])
     means = np.stack(
-        [resampled_means(c.final, draws, generator(c.info["cell"], seed)) for c in points],
+        [
+            resampled_means(c.final, draws, bootstrap_generator(c.info["cell"], seed))
+            for c in points
+        ],
         axis=1,
     )
     logs = np.log(np.maximum(means, 1e-3 * observed))
-    rng = generator(points[0].info["cell"], seed + 1)
+    rng = bootstrap_generator(points[0].info["cell"], seed + 1)
     if step > 0:
         # The staircase at another phase: ln 2^⌈v⌉ lies between 0 and ln 2 above v·ln 2.
         level = hinge.log_hinge(np.array(best[:4]), x)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 
 
 def imports_of(path: Path) -> Iterator[str]:
@@ -65,7 +65,7 @@ def levels(graph: dict[str, set[str]]) -> list[list[str]]:
     return found
 
 
-@pytest.mark.parametrize(("package", "most"), [("analysis", 8)])
+@pytest.mark.parametrize(("package", "most"), [("analysis", 8), ("sweep", 6)])
 def test_levels(package: str, most: int) -> None:
     found = levels(depends(ROOT / package))
     assert len(found) <= most, found
@@ -76,9 +76,10 @@ def test_a_circle_is_found() -> None:
         levels({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": set()})
 
 
-def test_no_circle_among_the_modules_of_a_package() -> None:
+@pytest.mark.parametrize("name", ["algos", "sweep", "analysis"])
+def test_no_circle_among_the_modules_of_a_package(name: str) -> None:
     """Nor between two modules of one room, nor upward from a module to a package around it."""
-    package = ROOT / "analysis"
+    package = ROOT / name
     paths = {
         ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
         for path in package.rglob("*.py")
@@ -89,6 +90,33 @@ def test_no_circle_among_the_modules_of_a_package() -> None:
                 for dotted in imports_of(path)}  # fmt: skip
         graph[name] = used - {"", name}
     levels(graph)
+
+
+def test_packages_import_one_way() -> None:
+    """The sweep's machine and the analysis use the algorithms and the store, not each other."""
+    allowed = {"algos": set(), "sweep": {"algos"}, "analysis": {"sweep.store", "algos.errors"}}
+    command = ROOT / "sweep" / "__main__.py"  # hands the analysis in
+    for package in allowed:
+        for path in (ROOT / package).rglob("*.py"):
+            others = allowed[package] | ({"analysis"} if path == command else set())
+            for dotted in imports_of(path):
+                other = dotted.partition(".")[0]
+                if other in allowed and other != package:
+                    assert any(f"{dotted}.".startswith(f"{one}.") for one in others), (path, dotted)
+
+
+def test_the_store_imports_nothing_else_of_the_project() -> None:
+    for path in (ROOT / "sweep" / "store").rglob("*.py"):
+        for dotted in imports_of(path):
+            if dotted.partition(".")[0] in ("algos", "analysis", "conf", "sweep"):
+                assert dotted.startswith(("sweep.store", "algos.errors.")), (path, dotted)
+
+
+def test_importing_the_store_is_light() -> None:
+    run(
+        "import sys, sweep.store; found = {'numba', 'ray', 'hydra'} & set(sys.modules); "
+        "sys.exit(', '.join(found) or 0)"
+    )
 
 
 def test_importing_the_package_is_light() -> None:
