@@ -235,9 +235,9 @@ class Invocation:
     def _simulate(self, driver: Driver, executor: Executor | None, stoppable: Stoppable) -> None:
         """Play what is pending and what the rule asks for; note what failed."""
         if driver.busy:
+            joined = executor is not None and self.settings.address is not None
             executor = executor or self._executor()
-            joined = self.settings.address is not None and self.job.pending
-            with nullcontext(executor) if joined else executor:
+            with nullcontext() if joined else executor:
                 driver.simulate(executor, stoppable)
         self.job.record.write_failures(driver.failures)
 
