@@ -89,6 +89,7 @@ class _Parser(argparse.ArgumentParser):
     """Bad arguments are one line, as everywhere in this project."""
 
     def error(self, message: str) -> NoReturn:
+        """Raise what `main` prints."""
         raise InputError("command line", Words(message), "an algorithm, files, or --help")
 
 
