@@ -26,7 +26,6 @@ from algos.contents import is_address
 from algos.errors import InputError, Words, shown
 from algos.registry import load_plugins
 from algos.work import Work
-from sweep.engine.worker import play_shortest
 
 WIDTH = 120  # letters of Numba's reason, and of the line of code
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
@@ -78,7 +77,7 @@ def _mark(work: Work, plugins: Sequence[str]) -> Path:
 def _problem(work: Work) -> InputError | None:
     """Why a kernel doesn't compile; None where it does, whatever it raises when it runs."""
     try:
-        play_shortest(work)
+        work.warm()
     except Exception as error:
         if not isinstance(error, NumbaError) and not _raised_by_numba(error):
             return None

@@ -10,12 +10,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-import numpy as np
 import pyarrow as pa
 from filelock import FileLock
 
 from algos import kernel_cache
-from algos.families import FAMILIES
 from algos.work import Work
 from sweep.engine.rows import RowBuilder, recorded
 from sweep.grid.units import Unit, expected_seconds
@@ -59,7 +57,7 @@ def simulate(units: Sequence[Unit]) -> Played:
             outcome = unit.work.play(unit.seed, replicates, checkpoints, horizons)
             name = unit.work.algorithm.family
             if name not in builders:
-                builders[name] = RowBuilder(FAMILIES[name])
+                builders[name] = RowBuilder(unit.work.family)
             builders[name].add(unit, outcome)
         except Exception as error:
             line = f"{type(error).__name__}: {error}".split("\n")[0]
@@ -106,11 +104,4 @@ def warm(needed: Sequence[Work], first: int = 0) -> None:
         name = f"{work.algorithm.name}-{work.instance.kind}.lock"
         # Errors are left to the units that meet them.
         with FileLock(kernel_cache.directory() / name), suppress(Exception):
-            play_shortest(work)
-
-
-def play_shortest(work: Work) -> None:
-    """Play the fewest rounds that there can be: enough to compile the kernel, or to load it."""
-    T = np.array([FAMILIES[work.algorithm.family].least_T(work.instance)], np.int64)
-    short = Work(work.algorithm, work.instance, work.epsilon, int(T[0]), work.parameters)
-    short.play(0, [0], T, T)
+            work.warm()
