@@ -90,11 +90,15 @@ def text_of(definition: str) -> Iterator[bytes]:
     if not is_address(definition):
         yield definition.encode()
     elif definition in _texts:
-        with _lock:
-            text = _texts[definition]
-            text.seek(0)
-            while data := text.read(_READ):
-                yield data
+        text, at = _texts[definition], 0
+        while True:
+            with _lock:
+                text.seek(at)
+                data = text.read(_READ)
+            if not data:
+                return
+            at += len(data)
+            yield data
     else:
         for piece in pieces(content_of(definition)):
             yield piece.encode()

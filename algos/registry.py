@@ -118,7 +118,7 @@ class Algorithm:
     plays rounds 1 … T; ε is passed only if `uses_epsilon`, the parameters in their order.
     `cost(T, sizes, epsilon)` is the expected work in elementary steps (about a nanosecond each)
     beside the environment's draws. `noiseless` names the algorithm it equals at ε = inf.
-    `doubling` says that its regret moves in steps as T doubles its logarithm. Whoever changes
+    `doubling` says that its regret moves in steps as ln T doubles. Whoever changes
     what a kernel returns bumps `version`.
     """
 

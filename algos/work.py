@@ -124,7 +124,7 @@ class Work:
     def warm(self) -> None:
         """Compile the kernel for this instance, or load it: play the fewest rounds there are.
 
-        The draws are anyone's, so no stream is asked for, which for a large instance takes long.
+        Its draws don't matter, so the stream, which takes long for a large instance, isn't needed.
         """
         least = self.family.least_T(self.instance)
         T = np.array([least], np.int64)

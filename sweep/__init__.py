@@ -10,6 +10,6 @@
 The way of a unit: `grid.planner` makes sections of cells of the axes; `grid.units.Pending` asks the
 inventory what the store has and makes units of the rest, longest first; `engine.batches` hands
 them out; an executor (`engine.inline_executor` here, `engine.ray_executor` on actors) gives them to
-`engine.worker.simulate`; that asks the unit's `algos.work.Work` to play its replicates, which
+`engine.worker.play_units`; that asks the unit's `algos.work.Work` to play its replicates, which
 calls the kernel. The outcome comes back as rows (`engine.rows`), and the driver commits them.
 """

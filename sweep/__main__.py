@@ -35,6 +35,20 @@ class Analysis:
 
     chapters: Sequence[str] = ()
 
+    def check(self) -> None:
+        """See that the chapters are there before anything runs.
+
+        Raises:
+            InputError: one can't be imported, or is no chapter.
+        """
+        if self.chapters:
+            from analysis.chapters import find_chapters
+
+            try:
+                find_chapters(self.chapters)
+            except InputError as error:
+                raise InputError("chapters", error.got, error.allowed) from None
+
     def report(self, folder: Path, store: str, unchanged: bool) -> Published | None:
         """Write the report and print its findings; keep one that is up to date."""
         # Imported late: pictures and statistics are needed only once the rows are there.
@@ -106,6 +120,7 @@ def main() -> None:
         try:
             checked = settings(config, chosen)
             answers = Analysis(checked.chapters)
+            answers.check()
             ends.statuses.append(run(checked, command, Console(stderr=True), answers))
         except InputError as error:  # kept from Hydra, which would announce it in a line of its own
             ends.problems.append(error)

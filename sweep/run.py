@@ -192,7 +192,7 @@ class Invocation:
         if count := uncompiled(kernels, plugins):
             self.say(f"compiling {count} kernels, for the first time on this machine")
         check_kernels(kernels, plugins, cores())
-        return choose(self.settings, pending, self.say)
+        return choose(self.settings, pending, self.job.rule, self.say)
 
     def _recorded(self, executor: Executor | None, stoppable: Stoppable) -> int:
         """Record, simulate, analyse and track; returns the exit status."""
@@ -206,7 +206,7 @@ class Invocation:
         driver = Driver(job, points, tracker, self.console)
         earlier = driver.counts.replicates_done > 0
         try:
-            self._simulate(driver, executor, stoppable)
+            self._play(driver, executor, stoppable)
             published = self._answer(driver, points, tracker, earlier)
         except KeyboardInterrupt:
             counts = driver.counts
@@ -232,13 +232,13 @@ class Invocation:
         job.write_manifest()
         store.keep_definitions(large_contents(one.definition for one in job.plan.instances))
 
-    def _simulate(self, driver: Driver, executor: Executor | None, stoppable: Stoppable) -> None:
+    def _play(self, driver: Driver, executor: Executor | None, stoppable: Stoppable) -> None:
         """Play what is pending and what the rule asks for; note what failed."""
-        if driver.busy:
+        if driver.prepare():
             joined = executor is not None and self.settings.address is not None
             executor = executor or self._executor()
             with nullcontext() if joined else executor:
-                driver.simulate(executor, stoppable)
+                driver.carry_out(executor, stoppable)
         self.job.record.write_failures(driver.failures)
 
     def _answer(self, driver: Driver, points: Points, tracker: Tracker, earlier: bool) -> bool:

@@ -7,10 +7,12 @@ same wherever units are played.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from algos.contents import Content
+from algos.work import Work
 from sweep.engine.worker import Failed, Played
 from sweep.grid.units import Pending, Unit
 
@@ -74,9 +76,9 @@ class Batches:
 
     @property
     def urgent(self) -> bool:
-        """Whether units came back or were added: they must not wait for an actor that is busy.
+        """Whether units came back or were added.
 
-        Nor may they wait for the end of a call where none is under way.
+        They must not wait for a busy actor, and must be handed out even if no call is in flight.
         """
         return bool(self._again or self._more)
 
@@ -144,3 +146,6 @@ class Executor(Protocol):
 
     def play(self, batches: Batches) -> Iterator[Step]:
         """Play all units, also those that are added between steps; a step a few times a second."""
+
+    def add(self, kernels: Sequence[Work], contents: Mapping[str, Content]) -> None:
+        """Take kernels and large contents (by address) of units that are added."""

@@ -6,6 +6,7 @@ What it holds of a plan is a few bytes a cell, and of the rows what is not commi
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,15 +15,18 @@ import numpy as np
 import pyarrow as pa
 from rich.console import Console
 
+from algos.contents import large_contents
 from sweep.engine.batches import Abandoned, Batches, Done, Executor, Outcome, Refused
 from sweep.engine.interrupts import Stoppable
+from sweep.engine.kernels import check_kernels
+from sweep.engine.machine import cores
 from sweep.engine.points import Points
 from sweep.engine.progress import Counts, Display
 from sweep.grid.config import Settings
 from sweep.grid.effort import Rule, fixed
 from sweep.grid.inventory import Inventory
 from sweep.grid.manifest import families, manifest
-from sweep.grid.plan import Plan
+from sweep.grid.plan import Plan, Section
 from sweep.grid.units import Pending
 from sweep.store import Store, Sweep
 from sweep.tracking import Tracker
@@ -75,6 +79,21 @@ class Job:
         self.record.write_manifest(pieces, families(self.plan))
 
 
+def added_kernels(sections: Sequence[Section], job: Job, executor: Executor | None) -> None:
+    """Make ready for sections that a rule adds: kernels compile, large definitions are kept.
+
+    Raises:
+        InputError: a kernel doesn't compile.
+    """
+    works = [work for section in sections for _, work in section.samples()]
+    kernels = {(work.algorithm.name, work.instance.kind): work for work in works}
+    check_kernels(list(kernels.values()), job.settings.plugins, cores())
+    contents = large_contents(work.instance.definition for work in works)
+    job.store.keep_definitions(contents)
+    if executor is not None:
+        executor.add(list(kernels.values()), contents)
+
+
 class Driver:
     """Carries out the units of a job."""
 
@@ -99,13 +118,17 @@ class Driver:
         self.flushed = time.monotonic()
         self.tracked = -TRACK_EVERY
 
-    @property
-    def busy(self) -> bool:
-        """Whether there are units to play, after the rule was asked."""
-        self._ask_rule()
+    def prepare(self) -> bool:
+        """Ask the rule about what the store has already; whether there are units to play."""
+        self._ask_rule(None)
         return bool(self.batches)
 
-    def simulate(self, executor: Executor, stoppable: Stoppable) -> None:
+    @property
+    def _rule_waits(self) -> bool:
+        """Whether cells are complete that a rule other than the trivial one has not seen."""
+        return bool(self.complete) and self.job.rule is not fixed
+
+    def carry_out(self, executor: Executor, stoppable: Stoppable) -> None:
         """Play all units on an executor.
 
         Args:
@@ -119,9 +142,9 @@ class Driver:
                     self.counts.actors = step.actors
                     for outcome in step.outcomes:
                         self._take(outcome)
-                    if self._flush_is_due() or not self.batches:
+                    if self._flush_is_due() or (self._rule_waits and not self.batches):
                         self._flush()
-                        self._ask_rule()
+                        self._ask_rule(executor)
                     display.update()
                     self._track(display.rate())
         finally:
@@ -181,30 +204,38 @@ class Driver:
             }
         )
 
-    def _ask_rule(self) -> None:
-        """Tell the rule of the cells that are complete and committed, and take what it asks for."""
+    def _ask_rule(self, executor: Executor | None) -> None:
+        """Tell the rule of the cells that are complete and committed, and take what it asks for.
+
+        What it adds may be complete already, because the store has it; then it is asked again.
+        """
+        if self.job.rule is fixed:
+            self.complete = []
+        while self.complete and self._added(executor):
+            self.job.write_manifest()
+
+    def _added(self, executor: Executor | None) -> bool:
+        """Ask the rule once; whether it added anything."""
         job, pending = self.job, self.job.pending
         told, self.complete = np.array(self.complete, np.int64), []
-        if not len(told):
-            return
         before = pending.targets.copy()
         more = job.rule(job.plan, before.copy(), told)
         if not more:
-            return
+            return False
+        if more.sections:
+            added_kernels(more.sections, job, executor)
         added = pending.add(more, lambda inventory: look(job.store, inventory, False))
         new = len(pending.targets) - len(before)
         self.left = np.concatenate([self.left, np.zeros(new, np.int64)]) + added.lacking
         wanted = pending.targets > np.concatenate([before, np.zeros(new, np.int64)])
-        self.complete = np.flatnonzero(wanted & (self.left == 0)).tolist()  # the store had them
+        self.complete = np.flatnonzero(wanted & (self.left == 0)).tolist()
         counts = self.counts
         counts.cells, counts.cells_done = len(job.plan), int((self.left == 0).sum())
         counts.replicates = int(pending.targets.sum())
         counts.replicates_done = counts.replicates - int(self.left.sum())
         counts.seconds += sum(unit.seconds for unit in added.units)
         self.batches.add(added.units)
-        if wanted.any():
-            job.write_manifest()
-            self._ask_rule()
+        return bool(wanted.any())
 
     def _say_once(self, line: str) -> None:
         if line not in self.said:

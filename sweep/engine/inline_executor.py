@@ -6,10 +6,12 @@ of a unit that raises is the whole one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from algos.contents import Content
+from algos.work import Work
 from sweep.engine.batches import Abandoned, Batches, Step
-from sweep.engine.worker import simulate
+from sweep.engine.worker import play_units
 
 
 class InlineExecutor:
@@ -28,11 +30,14 @@ class InlineExecutor:
     def __exit__(self, *error: object) -> None:
         pass
 
+    def add(self, kernels: Sequence[Work], contents: Mapping[str, Content]) -> None:
+        """Nothing: this process has them."""
+
     def play(self, batches: Batches) -> Iterator[Step]:
         """Play all units, a batch a step."""
         while batches:
             units = batches.take(1)
-            outcomes = list(batches.played(units, simulate(units)))
+            outcomes = list(batches.played(units, play_units(units)))
             for outcome in outcomes:
                 if self.show is not None and isinstance(outcome, Abandoned):
                     self.show(outcome.failure.traceback)

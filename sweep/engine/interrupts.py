@@ -17,7 +17,7 @@ class Stoppable:
         return self
 
     def __exit__(self, *unused: object) -> None:
-        if not self.stopped:  # a process that is being stopped ends undisturbed
+        if not self.stopped:  # while stopping, further signals stay ignored
             for number, handler in self.before.items():
                 signal.signal(number, handler)
 

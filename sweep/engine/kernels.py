@@ -3,6 +3,10 @@
 A kernel that was compiled from today's sources on this machine leaves a mark in the folder of the
 compiled kernels, which is named after these sources. The others are compiled here, several at a
 time; actors on this machine then load them from the disk.
+
+Why a kernel doesn't compile is read from the text of Numba's error: its first line that is not
+"Failed in nopython mode", the signature after ">>>", and the places it names as File "…", line N.
+Where a text has none of these, the line is its first one and the kernel's own place.
 """
 
 from __future__ import annotations
@@ -10,15 +14,18 @@ from __future__ import annotations
 import linecache
 import os
 import re
+import signal
 import traceback
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from multiprocessing import get_context
 from pathlib import Path
 from types import CodeType
 from typing import Any
 
+from numba.core import config as numba_config
 from numba.core.errors import NumbaError
 
 from algos import kernel_cache
@@ -30,6 +37,7 @@ from algos.work import Work
 WIDTH = 120  # letters of Numba's reason, and of the line of code
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 SPOT = re.compile(r'^File "([^"]+)", line (\d+)', re.MULTILINE)
+config: Any = numba_config
 OURS = str(Path(kernel_cache.__file__).parent)
 
 
@@ -44,14 +52,16 @@ def check_kernels(needed: Sequence[Work], plugins: Sequence[str], cores: int) ->
     Raises:
         InputError: a kernel doesn't compile; the line has Numba's cause and the user's code.
     """
+    if config.DISABLE_JIT:
+        return
     marks = {id(work): _mark(work, plugins) for work in needed}
     missing = [work for work in needed if not marks[id(work)].exists()]
     # What is large stays in this process.
     apart = [work for work in missing if not is_address(work.instance.definition)]
     if cores > 1 and len(apart) > 1:
         workers = min(cores, len(apart))
-        context = get_context("spawn")
-        with ProcessPoolExecutor(workers, context, load_plugins, (tuple(plugins),)) as pool:
+        # A process that dies leaves its kernel to this one.
+        with suppress(BrokenProcessPool), _pool(workers, plugins) as pool:
             for found in pool.map(_problem, apart):
                 if found is not None:
                     pool.shutdown(cancel_futures=True)
@@ -59,13 +69,25 @@ def check_kernels(needed: Sequence[Work], plugins: Sequence[str], cores: int) ->
     for work in missing:  # those of above from the disk
         if (found := _problem(work)) is not None:
             raise found
-        with suppress(OSError):
-            marks[id(work)].touch()
+        kernel: Any = work.algorithm.kernel
+        if kernel.signatures:  # it may have failed before it was compiled
+            with suppress(OSError):
+                marks[id(work)].touch()
 
 
 def uncompiled(needed: Iterable[Work], plugins: Sequence[str]) -> int:
     """How many of these kernels have not been compiled on this machine."""
     return sum(not _mark(work, plugins).exists() for work in needed)
+
+
+def _pool(workers: int, plugins: Sequence[str]) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(workers, get_context("spawn"), _prepare, (tuple(plugins),))
+
+
+def _prepare(plugins: Sequence[str]) -> None:
+    """Make a process ready to compile; Ctrl-C is for the process that waits for it."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    load_plugins(plugins)
 
 
 def _mark(work: Work, plugins: Sequence[str]) -> Path:

@@ -1,9 +1,10 @@
 """Which W&B runs a sweep has, and the points it logs as its cells complete.
 
 One run per cell while they are few (regret against t), else one per series (regret against ε),
-else none beside the sweep's own. A point is computed from a cell's replicates in their order,
-so it is the same number whenever and wherever it is computed. Cells of a family without regret
-have none of these runs; what the analysis finds in them is in the sweep's own.
+else none beside the sweep's own. A point is computed from the replicates that the grid asks of a
+cell, in their order, so it is the same number whenever and wherever it is computed, also where a
+rule has raised the cell's target. Cells of a family without regret have none of these runs; what
+the analysis finds in them is in the sweep's own.
 """
 
 from __future__ import annotations
@@ -65,7 +66,6 @@ class Points:
         self._run_of: dict[int, str] = {}  # by the number of the cell
         self._parts: dict[int, dict[int, np.ndarray]] = {}
         self._counts: dict[int, int] = {}
-        self._given: set[int] = set()
         if (self.cells if self.curves else series) > limit or self.cells > MOST_CELLS:
             self.cells = 0
             return
@@ -111,14 +111,14 @@ class Points:
         """Take a unit's rows; yields (run, points) for each cell that is now complete."""
         count = unit.stop - unit.start
         for h, number in enumerate(unit.numbers):
-            if number not in self._run_of or number in self._given:
+            asked = self.plan.section(number)[0].replicates
+            if number not in self._run_of or unit.start >= asked:
                 continue
             part = table.slice(h * count, count)
             regret = np.array(part["regret"].to_pylist()) if self.curves else _last(part["regret"])
             self._parts.setdefault(number, {})[unit.start] = regret
             self._counts[number] = self._counts.get(number, 0) + count
-            if self._counts[number] >= self.plan.section(number)[0].replicates:
-                self._given.add(number)
+            if self._counts[number] >= asked:
                 parts = self._parts.pop(number)
                 checkpoints = np.array(part["checkpoints"][0].as_py())
                 values = np.concatenate([parts[start] for start in sorted(parts)])
@@ -132,8 +132,9 @@ class Points:
         for name, checkpoints, regret in rows if self.runs else ():
             if name not in numbers:
                 continue
-            values = regret if self.curves else regret[:, -1]
             number = numbers[name]
+            asked = self.plan.section(number)[0].replicates
+            values = regret[:asked] if self.curves else regret[:asked, -1]
             yield self._run_of[number], self._points(number, checkpoints, values)
 
     def _points(self, number: int, checkpoints: np.ndarray, values: np.ndarray) -> list[Point]:

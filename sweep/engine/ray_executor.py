@@ -11,20 +11,20 @@ from __future__ import annotations
 import socket
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
 from algos import kernel_cache
-from algos.contents import large_contents, provide
+from algos.contents import Content, large_contents, provide
 from algos.errors import InputError, Words
 from algos.instances import Instance
 from algos.registry import load_plugins
 from algos.work import Work
 from sweep.engine.batches import BATCHES_AHEAD, Batches, Outcome, Refused, Step
 from sweep.engine.ray_session import ray, session
-from sweep.engine.worker import Failed, Played, simulate, warm
+from sweep.engine.worker import Failed, Played, play_units, warm
 from sweep.grid.units import Unit
 
 GROW_SECONDS = 2.0  # between looks at what the cluster has
@@ -44,7 +44,6 @@ class Simulator:
         path: Sequence[str],
         plugins: Sequence[str],
         code: str,
-        contents: Sequence[Any],
     ) -> None:
         sys.path.extend(entry for entry in path if entry not in sys.path)
         load_plugins(plugins)
@@ -52,27 +51,24 @@ class Simulator:
         if found != code:
             host = socket.gethostname()
             raise RuntimeError(f"{host} has other kernels: {found}, here {code}")
-        for content in ray.get(list(contents)):
-            provide(content)
 
     # An actor that is restarted, or waits for a node, is asked to warm up until it has.
     @ray.method(max_task_retries=-1)
-    def warm(self, needed: Sequence[Work], first: int) -> None:
-        """Compile or load the kernels of a sweep."""
+    def warm(self, needed: Sequence[Work], contents: Sequence[Any], first: int) -> None:
+        """Take large contents, by reference, and compile or load the kernels of a sweep."""
+        for content in ray.get(list(contents)):
+            provide(content)
         warm(needed, first)
 
-    def simulate(self, units: Sequence[Unit]) -> Played:
+    def play(self, units: Sequence[Unit]) -> Played:
         """Play a batch."""
-        return simulate(units)
+        return play_units(units)
 
 
-def simulator(plugins: Sequence[str], code: str, contents: Sequence[Any]) -> Any:
-    """A new actor; it starts as soon as a node has a CPU for it.
-
-    `contents` are references to the contents of large instances, one copy of each a node.
-    """
+def simulator(plugins: Sequence[str], code: str) -> Any:
+    """A new actor; it starts as soon as a node has a CPU for it."""
     remote: Any = ray.remote(num_cpus=1, max_restarts=-1)(Simulator)
-    return remote.remote(sys.path, list(plugins), code, contents)
+    return remote.remote(sys.path, list(plugins), code)
 
 
 @dataclass(eq=False)
@@ -82,6 +78,7 @@ class Member:
     actor: Any
     calls: list[Any] = field(default_factory=list)
     suspect: Any = None  # the call that it played when it was lost
+    told: int = 0  # kernels and contents at its last warming up
     started: bool = False
     gone: bool = False  # Ray won't restart it
 
@@ -91,14 +88,20 @@ class Crew:
 
     Args:
         needed: the kernels to warm.
+        contents: references to the contents of large instances, one copy of each a node.
         start: makes an actor.
         wanted: how many; None for one per CPU of the cluster, also of nodes that join later.
     """
 
     def __init__(
-        self, needed: Sequence[Work], start: Callable[[], Any], wanted: int | None
+        self,
+        needed: list[Work],
+        contents: list[Any],
+        start: Callable[[], Any],
+        wanted: int | None,
     ) -> None:
-        self.needed, self.start, self.wanted = needed, start, wanted
+        self.needed, self.contents = needed, contents
+        self.start, self.wanted = start, wanted
         self.members: list[Member] = []
         self.warming: dict[Any, Member] = {}
         self.flying: dict[Any, tuple[Member, list[Unit]]] = {}
@@ -109,6 +112,11 @@ class Crew:
     def size(self) -> int:
         """How many actors there are, started or not."""
         return max(1, len(self.members))
+
+    @property
+    def known(self) -> int:
+        """How many kernels and contents there are by now."""
+        return len(self.needed) + len(self.contents)
 
     @property
     def ready(self) -> int:
@@ -130,7 +138,9 @@ class Crew:
     def warm(self, member: Member, first: int = 0) -> None:
         """Have an actor warm up, from kernel `first`; it counts as ready when it has."""
         if not member.gone and member not in self.warming.values():
-            self.warming[member.actor.warm.remote(self.needed, first)] = member
+            member.told = self.known
+            call = member.actor.warm.remote(self.needed, self.contents, first)
+            self.warming[call] = member
 
     def fill(self, member: Member, batches: Batches) -> None:
         """Give an actor as many batches as it may hold."""
@@ -138,7 +148,7 @@ class Crew:
             return
         while batches and len(member.calls) < BATCHES_AHEAD:
             units = batches.take(self.size)
-            call = member.actor.simulate.remote(units)
+            call = member.actor.play.remote(units)
             member.calls.append(call)
             self.flying[call] = (member, units)
 
@@ -158,7 +168,7 @@ class Crew:
     def warmed(self, call: Any) -> Member | Refused | None:
         """Take the end of a warming up: the actor that is ready, or why it never will be.
 
-        None stands for one that had been ready, and is gone; another is made in its place.
+        None if the actor died after it had been ready (another is made), or has more to take.
 
         Raises:
             InputError: no actor is left at all.
@@ -176,6 +186,9 @@ class Crew:
                 raise InputError("runtime", Words("no actor that can start"), allowed) from None
             return None if member.started else Refused(reason)
         member.started, member.suspect = True, None
+        if member.told < self.known:  # more was added meanwhile
+            self.warm(member)
+            return None
         return member
 
     def landed(self, call: Any) -> tuple[Member, list[Unit], Played | Failed, bool]:
@@ -224,6 +237,7 @@ class RayExecutor:
         self.plugins = plugins
         self._contents = large_contents(instance.definition for instance in instances)
         self._stack = ExitStack()
+        self._crew: Crew | None = None
 
     def __enter__(self) -> RayExecutor:
         started = self._stack.enter_context(session(self.address, self.actors, self._weight()))
@@ -234,6 +248,15 @@ class RayExecutor:
     def __exit__(self, *error: object) -> None:
         self._stack.close()
 
+    def add(self, kernels: Sequence[Work], contents: Mapping[str, Content]) -> None:
+        """Have the actors take more kernels and contents before they are given more units."""
+        crew = self._crew
+        assert crew is not None, "units are added while others are played"
+        crew.contents += [ray.put({address: held}) for address, held in contents.items()]
+        crew.needed += kernels
+        for member in crew.members:
+            crew.warm(member)
+
     def play(self, batches: Batches) -> Iterator[Step]:
         """Play all units; Ray must be running, as it is inside the context.
 
@@ -241,8 +264,10 @@ class RayExecutor:
             InputError: no actor can start.
         """
         code = kernel_cache.code(self.plugins)
-        contents = [ray.put({address: held}) for address, held in self._contents.items()]
-        crew = Crew(self.needed, lambda: simulator(self.plugins, code, contents), self.actors)
+        crew = self._crew = Crew(
+            list(self.needed), [], lambda: simulator(self.plugins, code), self.actors
+        )
+        self.add([], self._contents)
         while batches or crew.flying:
             crew.grow()
             outcomes: list[Outcome] = []

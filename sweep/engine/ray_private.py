@@ -1,9 +1,15 @@
-"""The one thing of Ray's that is used here without being public.
+"""What is used here of Ray without being public, and the one call of it that has no public way.
 
 `ray._raylet.Config.initialize(text)` makes Ray read its settings from the environment once more;
 Ray calls it itself, with an empty text, for a Ray that it starts. It is relied on for RAY_AUTH_MODE
 where Ray was imported before it was known what the cluster wants: by itself Ray looks at that
-variable when it is imported only. There is no public way.
+variable when it is imported only.
+
+Elsewhere: `ray_auth` asks a cluster's liveness check (PROBE), the request that Ray's own clients
+begin with; `ray_session` gives Ray its temporary folder (`_temp_dir`) and reads the address of
+this machine's cluster from the file that `ray start` leaves; `submit.client` silences a logger.
+The tests of joining, of local sessions and of submission run against a real Ray and fail where
+one changes.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from algos import checkpoints
 from algos.families import Family, Outcome
 from sweep.grid.manifest import identity_columns
 from sweep.grid.units import Unit
-from sweep.store.columns import CURVES, IDENTITY
+from sweep.store.columns import IDENTITY, row_schema
 
 
 def schema(family: Family) -> pa.Schema:
@@ -26,7 +26,7 @@ def schema(family: Family) -> pa.Schema:
         (column.name, pa.list_(_type(column.dtype)) if column.is_list else _type(column.dtype))
         for column in family.columns
     ]
-    return pa.schema([*IDENTITY, ("replicate", pa.int64()), *CURVES, *outcome])
+    return row_schema(outcome)
 
 
 def _type(dtype: str) -> pa.DataType:

@@ -43,7 +43,7 @@ class Played:
     failed: list[Failed] = field(default_factory=list)
 
 
-def simulate(units: Sequence[Unit]) -> Played:
+def play_units(units: Sequence[Unit]) -> Played:
     """Play units one after the other; an exception fails its unit only."""
     builders: dict[str, RowBuilder] = {}
     done: list[int] = []

@@ -8,6 +8,7 @@ own parser of overrides. No text of theirs is looked at, and of it only the firs
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
@@ -63,7 +64,9 @@ def _of_group(error: Exception, overrides: Sequence[str]) -> InputError:
         if group in SECTIONS and isinstance(value, str) and not given.is_add():
             hint = f"+{group}={value}"
             return InputError(
-                group, Words("an override of nothing that is there"), f"{hint} (with the +)"
+                group,
+                Words("an override of a group that is not chosen yet"),
+                f"{hint} (with the +)",
             )
     return InputError("command line", Words(_first_line(error)), "an option by name, +grid=NAME")
 
@@ -71,7 +74,7 @@ def _of_group(error: Exception, overrides: Sequence[str]) -> InputError:
 def _parsed(overrides: Sequence[str]) -> Iterator[Override]:
     parser = OverridesParser.create()
     for override in overrides:
-        if not override.startswith("-"):
+        with suppress(HydraException):  # a flag, or a flag's value
             yield from parser.parse_overrides([override])
 
 

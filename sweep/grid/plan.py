@@ -64,6 +64,11 @@ class Section:
         i, e = divmod(number, len(self.epsilons))
         return self.instances[i], self.epsilons[e], self.horizons[h]
 
+    def samples(self) -> Iterator[tuple[int, Work]]:
+        """For each instance the number of its first cell in the section, and that cell's work."""
+        for number in range(0, self.cells, self.cells // max(1, len(self.instances))):
+            yield number, self.work(number)
+
     def work(self, number: int) -> Work:
         """The work of the section's cell `number`."""
         instance, epsilon, T = self.point(number)
@@ -120,8 +125,8 @@ class Plan:
         """The cells from `number` on, a section's first one."""
         for section, first in zip(self.sections, self.first, strict=True):
             if first >= number:
-                for place in range(section.cells):
-                    yield self._cell(section, place)
+                for own in range(section.cells):
+                    yield self._cell(section, own)
 
     def section(self, number: int) -> tuple[Section, int]:
         """The section of cell `number`, and the number of its first cell."""

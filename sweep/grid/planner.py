@@ -20,7 +20,7 @@ from algos.work import MOST_REPLICATES, check_T
 from sweep.grid import axes
 from sweep.grid.config import Settings
 from sweep.grid.plan import Plan, Section
-from sweep.grid.tables import with_tables_read
+from sweep.grid.tables import resolve
 
 SIZES = {"K": 2, "N": 1}  # the axes that are sizes of instances, with their least values
 
@@ -131,7 +131,6 @@ def _instances(
     used: set[str] = set()
     for specification in specifications:
         try:
-            specification = with_tables_read(specification)
             wanted = [name for name in instances.sizes_wanted(specification) if name in sizes]
             used.update(wanted)
             for name in wanted:
@@ -143,7 +142,7 @@ def _instances(
                     )
             for values in itertools.product(*(sizes[name] for name in wanted)):
                 chosen = dict(zip(wanted, values, strict=True))
-                instance = instances.resolve(specification, **chosen)
+                instance = resolve(specification, **chosen)
                 labelled = found.setdefault(instance.definition, [])
                 if instance.label not in {one.label for one in labelled}:
                     labelled.append(instance)

@@ -8,38 +8,51 @@ same instance.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from algos import instances
+from algos.canonical import canonical
 from algos.errors import InputError, shown
+from algos.instances import Instance
 
 SUFFIXES = (".npy", ".parquet")
 
 
-def with_tables_read(specification: Mapping[str, Any]) -> dict[str, Any]:
-    """The specification of an instance with its files replaced by the arrays they hold.
+def resolve(specification: Mapping[str, Any], **sizes: int) -> Instance:
+    """The instance of a specification, its files read.
+
+    It is labelled by the files' names unless it has a label, and remembers the paths as what it was
+    generated from.
 
     Raises:
-        InputError: a file can't be read, or holds no table of numbers.
+        InputError: a file can't be read, or holds no table of numbers; or as `instances.resolve`.
     """
-    depth = instances.kind(specification["name"]).depth
-    return {
-        name: read(f"instance {specification['name']}.{name}", value)
-        if depth.get(name, 0) > 0 and isinstance(value, str)
-        else value
-        for name, value in specification.items()
+    name = specification["name"]
+    depth = instances.kind(name).depth
+    paths = {
+        key: value
+        for key, value in specification.items()
+        if depth.get(key, 0) > 0 and isinstance(value, str)
     }
+    if not paths:
+        return instances.resolve(specification, **sizes)
+    files = ", ".join(Path(path).name for path in paths.values())
+    arrays = {key: read(f"instance {name}.{key}", path) for key, path in paths.items()}
+    found = instances.resolve({"label": f"{name}({files})"} | dict(specification) | arrays, **sizes)
+    return replace(found, generator=canonical(json.loads(found.generator) | paths))
 
 
 def read(key: str, path: str) -> np.ndarray:
     """The float64 array that a file holds.
 
     Raises:
-        InputError: as `with_tables_read`, under `key`.
+        InputError: as `resolve`, under `key`.
     """
     allowed = f"numbers, or the path of a file with them ({' or '.join(SUFFIXES)})"
     try:

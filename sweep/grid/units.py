@@ -127,11 +127,11 @@ class Pending:
         needed: dict[tuple[str, str], Work] = {}
         for section, first in zip(self.plan.sections, self.plan.first, strict=True):
             size = section.cells // len(section.instances)
-            for i, instance in enumerate(section.instances):
-                key = (section.algorithm.name, instance.kind)
-                start = first + i * size
+            for number, work in section.samples():
+                key = (section.algorithm.name, work.instance.kind)
+                start = first + number
                 if key not in needed and self.lacking[start : start + size].any():
-                    needed[key] = section.work(i * size)
+                    needed[key] = work
         return list(needed.values())
 
     def add(self, more: More, look: Callable[[Inventory], Inventory | None]) -> Added:

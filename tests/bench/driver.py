@@ -31,7 +31,7 @@ from sweep.engine import ray_executor as executing
 from sweep.engine.interrupts import Stoppable
 from sweep.engine.points import Points
 from sweep.engine.ray_session import ray, session
-from sweep.engine.worker import Played, simulate
+from sweep.engine.worker import Played, play_units
 from sweep.grid.config import settings
 from sweep.grid.planner import make_plan
 from sweep.grid.schema import register_schema
@@ -55,7 +55,7 @@ class Slots:
     async def warm(self) -> None:
         """Nothing to do."""
 
-    async def simulate(self, slot: int, units: list[Unit]) -> Played:
+    async def play(self, slot: int, units: list[Unit]) -> Played:
         """Wait as long as the units would take, then return as many rows."""
         count = sum(unit.rows for unit in units)
         async with self.locks.setdefault(slot, asyncio.Lock()):
@@ -92,7 +92,7 @@ class Slot:
 
     def __init__(self, process: Any, number: int) -> None:
         self.warm = Call(process.warm)
-        self.simulate = Call(process.simulate, number)
+        self.play = Call(process.play, number)
 
 
 def main() -> None:
@@ -105,8 +105,8 @@ def main() -> None:
     with initialize_config_module("conf", version_base="1.3"):
         one = settings(compose("config", overrides=[*GRID, "grid.replicates=40"]), "driver")
     [unit] = Pending(make_plan(one), block=40)
-    simulate([unit])
-    played = simulate([unit])
+    play_units([unit])
+    played = play_units([unit])
     seconds = played.timings["seconds"][0].as_py() / 40
     replicates = int(given.actors * (given.seconds + START) / seconds)
     with initialize_config_module("conf", version_base="1.3"):
@@ -130,7 +130,7 @@ def main() -> None:
         driver = Watched(job, Points(plan, 0), tracker, console)
         executor = executing.RayExecutor([], [], None, given.actors, ())
         with Stoppable() as stoppable:
-            driver.simulate(executor, stoppable)  # in the session that the slots are in
+            driver.carry_out(executor, stoppable)  # in the session that the slots are in
         stored = sum(path.stat().st_size for path in Path(folder, "rows").iterdir())
     (t0, cpu0, rows0), (t1, cpu1, rows1) = driver.marks[0], driver.marks[-1]
     wall, cpu, rows = t1 - t0, cpu1 - cpu0, rows1 - rows0

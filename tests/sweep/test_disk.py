@@ -20,12 +20,12 @@ def test_a_full_disk_is_one_line(tmp_path, monkeypatch, capsys):
     def full(self: Store, tables: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    def simulate(self: driving.Driver, *unused: object) -> None:
+    def fails(self: driving.Driver, *unused: object) -> None:
         self.job.store.append_rows([])
         raise AssertionError("the commit must fail")
 
     monkeypatch.setattr(Store, "append_rows", full)
-    monkeypatch.setattr(driving.Driver, "simulate", simulate)
+    monkeypatch.setattr(driving.Driver, "carry_out", fails)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["sweep", "+grid=quickstart", "tracking=none"])
     with pytest.raises(SystemExit) as stopped:

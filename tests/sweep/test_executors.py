@@ -18,6 +18,7 @@ from sweep.engine.batches import Batches
 from sweep.engine.executors import RAY_STARTS, choose
 from sweep.engine.inline_executor import InlineExecutor
 from sweep.engine.worker import Failed
+from sweep.grid.effort import fixed
 from sweep.grid.units import Pending
 
 GRID = ("+grid=quickstart", "grid.algorithm=[adap_ucb,dp_se]", "grid.epsilon=[0.1,1]",
@@ -27,7 +28,7 @@ GRID = ("+grid=quickstart", "grid.algorithm=[adap_ucb,dp_se]", "grid.epsilon=[0.
 def chosen(*overrides: str) -> str:
     """The name of the executor that a grid gets."""
     plan, checked = planned(*overrides)
-    return type(choose(checked, Pending(plan), print)).__name__
+    return type(choose(checked, Pending(plan), fixed, print)).__name__
 
 
 def test_what_takes_less_than_starting_ray_is_played_here():

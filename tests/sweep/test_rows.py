@@ -13,8 +13,7 @@ from undisturbed import unit_rows
 
 from algos import simulate
 from algos.checkpoints import grid
-from sweep.engine.worker import simulate as play_batch
-from sweep.engine.worker import warm
+from sweep.engine.worker import play_units, warm
 from sweep.grid.units import Pending
 
 ORDER = [("cell", "ascending"), ("replicate", "ascending")]
@@ -26,7 +25,7 @@ def played(block: int | None, seed: int = 0, order: int | None = None, *more: st
     units = list(Pending(plan, block=block))
     if order is not None:
         units = [units[i] for i in np.random.default_rng(order).permutation(len(units))]
-    played = play_batch(units)
+    played = play_units(units)
     assert played.done == list(range(len(units))) and not played.failed
     assert played.timings.num_rows == len(units)
     return played.tables["bandit"].sort_by(ORDER)
@@ -81,7 +80,7 @@ def test_a_family_with_fewer_rounds_than_arms():
     units = list(Pending(plan, block=3))
     assert len(units) == 4 * 2 * sum(per_algorithm.values())  # all are anytime
     warm(Pending(plan).kernels())
-    played = play_batch(units)
+    played = play_units(units)
     assert not played.failed
     table = played.tables["full_information"].sort_by(ORDER)
     assert table.num_rows == 4 * len(plan)
@@ -102,7 +101,7 @@ def test_a_kernel_that_raises_fails_its_unit_only():
     plan, _ = planned(*BASE, "grid.algorithm=[adap_ucb]")
     units = list(Pending(plan, block=20))
     broken = dataclasses.replace(units[0], seed=-1)  # SeedSequence refuses
-    played = play_batch([units[0], broken, units[1]])
+    played = play_units([units[0], broken, units[1]])
     assert played.done == [0, 2]
     alone = [unit_rows(unit) for unit in units[:2]]
     assert played.tables["bandit"].equals(pa.concat_tables(alone).combine_chunks())

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pyarrow as pa
 from test_plan import planned
 
-from sweep.engine.worker import simulate
+from sweep.engine.worker import play_units
 from sweep.grid.units import Pending, Unit
 
 
 def unit_rows(unit: Unit) -> pa.Table:
     """The rows of one unit, horizon by horizon, replicates in order."""
-    played = simulate([unit])
+    played = play_units([unit])
     assert not played.failed, played.failed
     [table] = played.tables.values()
     return table
