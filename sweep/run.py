@@ -34,6 +34,7 @@ from sweep.grid.inventory import Inventory
 from sweep.grid.planner import make_plan
 from sweep.grid.units import Pending
 from sweep.store import Store
+from sweep.store.files import unmake
 from sweep.store.sweeps import FAILURES_FILE
 from sweep.tracking import Mode, Tracker, logged_points, resolve_mode
 
@@ -158,11 +159,15 @@ class Invocation:
         job, settings, store = self.job, self.settings, self.store
         with ExitStack() as stack:
             executor = None
-            if job.pending:  # before anything is written
-                executor = self._executor()
-                if settings.address is not None:
-                    stack.enter_context(executor)
-            store.open_for_writing()
+            made = store.open_for_writing()
+            try:
+                if job.pending:
+                    executor = self._executor()
+                    if settings.address is not None:
+                        stack.enter_context(executor)
+            except BaseException:  # nothing has been written
+                unmake(made)
+                raise
             store.fetch_sweep(job.name)
             self.say_what_is_planned()
             try:
@@ -237,6 +242,7 @@ class Invocation:
         if driver.prepare():
             joined = executor is not None and self.settings.address is not None
             executor = executor or self._executor()
+            self.say(executor.opening)
             with nullcontext() if joined else executor:
                 driver.carry_out(executor, stoppable)
         self.job.record.write_failures(driver.failures)

@@ -138,7 +138,12 @@ class Batches:
 
 
 class Executor(Protocol):
-    """Plays units, somewhere; a context manager that holds what it needs for that."""
+    """Plays units, somewhere; a context manager that holds what it needs for that.
+
+    `opening` is what the user is told before it begins.
+    """
+
+    opening: str
 
     def __enter__(self) -> Executor: ...
 

@@ -21,6 +21,8 @@ class InlineExecutor:
         show: takes the traceback of a unit that is given up; None to record it only.
     """
 
+    opening = "playing in this process"
+
     def __init__(self, show: Callable[[str], None] | None = None) -> None:
         self.show = show
 

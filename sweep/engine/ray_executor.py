@@ -225,6 +225,8 @@ class RayExecutor:
         plugins: modules that register algorithms.
     """
 
+    opening = "starting actors on Ray"
+
     def __init__(
         self,
         needed: Sequence[Work],

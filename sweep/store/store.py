@@ -62,8 +62,11 @@ class Store:
         with self._reached():
             return self.place.has_folder(ROWS)
 
-    def open_for_writing(self) -> None:
+    def open_for_writing(self) -> list[Path]:
         """Make the store's folders and try a write; leave nothing behind where that fails.
+
+        Returns:
+            The local folders that were not there, for `files.unmake` where nothing comes of it.
 
         Raises:
             InputError: the path can't be written, the URL can't be reached.
@@ -79,12 +82,13 @@ class Store:
                 self.place.write(f"{ROWS}/{probe}", pa.py_buffer(b"-"))
                 self.place.remove(ROWS, [probe])
                 made.extend(make_folder(self.sweep_folder("x").parent))
-                return
+                return made
             for name in (ROWS, TIMINGS, SWEEPS):
                 made.extend(make_folder(local / name))
             path = local / ROWS / f".{uuid.uuid4().hex}.tmp"
             path.touch()
             path.unlink()
+            return made
         except UNREACHABLE as error:
             unmake(made)
             what = "folder" if local is not None else "place"

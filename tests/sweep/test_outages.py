@@ -85,7 +85,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     with endpoint() as running:
         monkeypatch.setenv("HOME", str(tmp_path))
         monkeypatch.setenv("WANDB_BASE_URL", running.url)
-        monkeypatch.setenv("WANDB_API_KEY", "0123456789abcdef" * 3)
+        monkeypatch.setenv("WANDB_API_KEY", "5ecre7c0ffee42" * 3)
         yield running
 
 
@@ -113,7 +113,7 @@ def test_a_server_that_fails_under_a_sweep(undisturbed, server: Endpoint, tmp_pa
     note = [line for line in err.split("\n") if line.startswith("W&B: ")]
     assert len(note) == 1 and "wandb sync" in note[0]
     assert rows(folder / "results").equals(undisturbed)
-    assert "0123456789abcdef" not in err + out + everything(folder / "results")
+    assert "5ecre7c0ffee42" not in err + out + everything(folder / "results")
     server.answer = "ok"
     status, out, err = finish(start([*GRID, "tracking=online"], folder))
     assert status == 0 and "report.html" in out and "0 to simulate" in err

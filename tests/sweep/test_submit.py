@@ -221,7 +221,7 @@ def test_ctrl_c_detaches_a_cut_line_is_mended_and_attaching_fetches(head, begin,
     through = f"http://127.0.0.1:{proxy.port}"
     first = begin(["--address", head.url, "--", *LONG], tmp_path)
     try:
-        first.wait_for("starting Ray")
+        first.wait_for("starting actors on Ray")
         first.process.send_signal(signal.SIGINT)
         status, _, err = first.finish()
         assert status == 130 and "Traceback" not in err, err
@@ -271,7 +271,7 @@ def test_any_bytes_come_through_the_dashboard_unchanged(head, monkeypatch):
 def test_a_stopped_job_brings_what_it_has(head, begin, tmp_path):
     more = [*LONG, "grid.T=[1e4,1e9]", "grid.replicates=40"]
     process = begin(["--address", head.url, "--", *more], tmp_path)
-    process.wait_for("starting Ray")
+    process.wait_for("starting actors on Ray")
     job = process.job()
     store = head.home / "dp-bandit-sweep" / "results" / "rows"
     had = len(list(store.glob("*.parquet")))

@@ -22,7 +22,7 @@ from sweep.tracking.items import allowed
 from sweep.tracking.ledger import Ledger
 from sweep.tracking.process import ORPHAN_SECONDS
 
-KEY = "0123456789abcdef" * 3
+KEY = "5ecre7c0ffee42" * 3
 ID = "eps_transition-3f2a90bc"
 SERIES = [
     RunSpec("s0", "adap_ucb K=2", {"algorithm": "adap_ucb", "K": 2}),
