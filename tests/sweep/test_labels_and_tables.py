@@ -87,7 +87,9 @@ def test_a_table_from_a_file_is_what_it_holds(tmp_path, suffix):
     same, _ = planned(*SMALL, f"grid.instance=[{{name:reward_table,rewards:{listed}}}]")
     assert {cell.id for cell in plan} == {cell.id for cell in same}
     [instance] = plan.instances
-    assert is_address(instance.definition) and len(instance.generator) < 4096
+    assert is_address(instance.definition) and instance.label == f"reward_table({path.name})"
+    assert json.loads(instance.generator) == {"name": "reward_table", "rewards": str(path)}
+    assert plan.id_digits == same.id_digits
     assert np.array_equal(instance.environment.rewards, rewards)
 
 
