@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
@@ -104,10 +105,8 @@ def _draft(data: Data, modules: Iterable[ModuleType], studio: Studio) -> _Draft:
 def _begin(figure: Figure, draft: _Draft, studio: Studio) -> None:
     """Begin to draw a figure, under a name that no other has."""
     taken = {one.name for one in draft.drawn}
-    name = figure.stem
-    while name in taken:
-        name = f"{figure.stem}-{len(taken)}"
-        taken.add(name)
+    numbered = (f"{figure.stem}-{i}" for i in itertools.count(2))
+    name = next(one for one in itertools.chain([figure.stem], numbered) if one not in taken)
     try:
         spec = figure.chart.to_dict(validate=False)
         draft.drawn.append(_Drawn(name, spec, studio.still(spec)))

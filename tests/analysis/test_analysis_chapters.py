@@ -280,6 +280,18 @@ def test_a_figure_that_fails_takes_no_other_down(
     )
 
 
+def test_figures_of_one_stem_have_a_number(
+    synthetic: SimpleNamespace, tmp_path: Path, plugin: Callable[[str, str], str]
+) -> None:
+    folder = synthetic.write_sweep(tmp_path / "store", plans(synthetic)[:2])
+    three = ", ".join(f'Figure("of {letter}", chart)' for letter in "αβγ")
+    text = PLUGIN.replace('Figure("counts of </script>", chart)', three)
+    name = plugin("alike", text)
+    report = analysis.write_report(str(folder), tmp_path / "store", plugins=[name])
+    assert {path.stem for path in report.figures} >= {"of", "of-2", "of-3"}
+    assert all(path.is_file() for path in report.figures) and not report.warnings
+
+
 def test_stems_are_names_of_files() -> None:
     assert Figure("a b/../ε?c", None).stem == "a-b-..-c"
     assert Figure("???", None).stem == "figure"
