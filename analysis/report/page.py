@@ -63,7 +63,7 @@ def render(
         report: its findings and warnings.
         sections: the chapters, and lines in the place of those that failed.
         pictures: the figures.
-        library: the JavaScript that draws them.
+        library: the JavaScript that draws them, "" for stills alone.
         folder: the sweep's, for its configuration.
     """
     environment = jinja2.Environment(
@@ -80,7 +80,7 @@ def render(
         report=report,
         sections=sections,
         pictures=pictures,
-        library=library if pictures else "",
+        library=library,
         strings=strings,
         open_rows=OPEN_ROWS,
         glossary=glossary(chapters, data.families),

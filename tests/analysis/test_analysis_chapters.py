@@ -20,6 +20,7 @@ import analysis
 from analysis import chapters
 from analysis.__main__ import main
 from analysis.chapter import Chapter, Data, Figure, Overview
+from analysis.report import writing
 from analysis.report.page import glossary
 
 T = 10**4
@@ -226,6 +227,20 @@ def test_a_plugin_that_cannot_be_used_is_one_line_and_status_2(
     for word in words:
         assert word in err
     assert not (folder / "report.html").exists()
+
+
+def test_a_wrong_plugin_is_refused_before_any_work(
+    synthetic: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synthetic.write_sweep(tmp_path, plans(synthetic)[:1])
+
+    def refuse(*_: Any) -> None:
+        raise AssertionError("work began")
+
+    monkeypatch.setattr(writing, "load", refuse)
+    monkeypatch.setattr(writing, "Studio", refuse)
+    with pytest.raises(analysis.AnalysisError, match="absent_plugin"):
+        analysis.write_report(store=tmp_path, plugins=["absent_plugin"])
 
 
 @pytest.mark.parametrize(
