@@ -17,6 +17,7 @@ from analysis.chapter import Chapter, Data
 from analysis.rendering import embedded
 from analysis.report.record import Report, versions
 from sweep.store.columns import MEANINGS
+from sweep.store.sweeps import CONFIG_FILE
 
 OPEN_ROWS = 30
 """A longer table is folded."""
@@ -73,7 +74,7 @@ def render(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    config = folder / "config.yaml"
+    config = folder / CONFIG_FILE
     chapters = [one for one in sections if isinstance(one, Chapter)]
     return environment.get_template("report.html.j2").render(
         sweep=data.sweep,
