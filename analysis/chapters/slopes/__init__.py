@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -24,8 +24,14 @@ ORDER = 30
 MAX_FIGURES = 12
 """Settings with a figure; the table has all."""
 
+REGRETS = {
+    "gaps": "pseudo-regret",
+    "hindsight": "regret against the best fixed action in hindsight",
+    "αβ·opt": "regret against α·β·opt",
+}
+"""What regret is, by what a family says of it."""
+
 WORDS = {
-    "R(T)": "mean cumulative pseudo-regret at T in units of reward, 95 % bootstrap interval",
     "slope": "least-squares slope of the mean regret on ln t over the window, 95 % bootstrap "
     "interval over replicates; “deterministic” where all replicates agree",
     "R(t)/ln t": "envelope: smallest and largest mean regret / ln t in the window; the honest "
@@ -49,7 +55,7 @@ def chapter(data: Data) -> Chapter | None:
         title="Slopes",
         table=table.drop(columns=["label", "setting"]),
         view=view(table),
-        meanings=MEANINGS | WORDS,
+        meanings=MEANINGS | WORDS | {"R(T)": regret_meaning(data, table["family"].unique())},
         headlines=first_of(headlines(table)),
         figures=list(_figures(table, data)),
         notes=further(left_out),
@@ -81,6 +87,14 @@ def view(table: pd.DataFrame) -> pd.DataFrame:
         for row in table.itertuples(index=False)
     ]
     return pd.DataFrame(rows)
+
+
+def regret_meaning(data: Data, families: Iterable[str]) -> str:
+    """What R(T) is in these families, as far as the sweep's metadata says."""
+    kinds = (data.families.get(name, {}).get("regret") for name in families)
+    words = dict.fromkeys(REGRETS.get(str(kind), "regret") for kind in kinds)
+    text = " or ".join(words) if "regret" not in words else "regret"
+    return f"mean cumulative {text} at T in units of reward, 95 % bootstrap interval"
 
 
 def slope_text(row: Any) -> str:
