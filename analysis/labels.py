@@ -26,6 +26,13 @@ MEANINGS = {
 """Words of the columns with which the rows of most tables begin."""
 
 
+def first_columns(row: Any) -> dict[str, str]:
+    """The columns of MEANINGS for a labelled row of a table, as text; ε where the row has one."""
+    epsilon = {"ε": number(row.epsilon)} if hasattr(row, "epsilon") else {}
+    start = {"algorithm": row.label, "instance": row.setting, "T": number(row.T)}
+    return start | epsilon | {"n": str(row.n)}
+
+
 def with_labels(frame: pd.DataFrame) -> pd.DataFrame:
     """The frame with two more columns, `label` and `setting`; unchanged where it has them.
 

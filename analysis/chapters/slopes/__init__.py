@@ -13,7 +13,7 @@ from analysis.chapters.slopes.figures import regret_against_t, slope_against_eps
 from analysis.chapters.slopes.table import slopes, slopes_of
 from analysis.curves import SERIES_KEYS
 from analysis.drawing.epsilon import has_epsilon_axis
-from analysis.labels import MEANINGS, largest_horizon, settings
+from analysis.labels import MEANINGS, first_columns, largest_horizon, settings
 from analysis.statistics import hinge
 from analysis.words import bracket, estimate, first_of, further, number, range_text
 
@@ -70,12 +70,8 @@ def table_of(data: Data) -> pd.DataFrame:
 def view(table: pd.DataFrame) -> pd.DataFrame:
     """The labelled table as text, one row per cell, in the words of WORDS."""
     rows = [
-        {
-            "algorithm": row.label,
-            "instance": row.setting,
-            "T": number(row.T),
-            "ε": number(row.epsilon),
-            "n": str(row.n),
+        first_columns(row)
+        | {
             "R(T)": estimate(row.regret_T, row.regret_T_low, row.regret_T_high),
             "slope": slope_text(row),
             "R(t)/ln t": bracket(row.envelope_low, row.envelope_high),
