@@ -75,7 +75,10 @@ def lower_bound_slope(means: Sequence[float] | Floats, epsilon: float = math.inf
 
 
 def lower_bound_knee(means: Sequence[float] | Floats) -> LowerBoundKnee:
-    """Return the ε above which Theorem 3's bound does not depend on ε, per arm and pooled.
+    """Return the ε at which the two terms of Theorem 3's bound are equal, per arm and pooled.
+
+    The bound does not depend on ε above `high`, and goes as 1/ε below `low`. In between, where
+    `pooled` is too, it depends on ε through some of the arms.
 
     It is a property of the bound, whose factor 6 comes from its proof: an algorithm has a knee
     of its own.

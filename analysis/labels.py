@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,13 @@ MEANINGS = {
     "n": "number of replicates",
 }
 """Words of the columns with which the rows of most tables begin."""
+
+
+def first_columns(row: Any) -> dict[str, str]:
+    """The columns of MEANINGS for a labelled row of a table, as text; ε where the row has one."""
+    epsilon = {"ε": number(row.epsilon)} if hasattr(row, "epsilon") else {}
+    start = {"algorithm": row.label, "instance": row.setting, "T": number(row.T)}
+    return start | epsilon | {"n": str(row.n)}
 
 
 def with_labels(frame: pd.DataFrame) -> pd.DataFrame:
@@ -57,6 +64,25 @@ def same_setting(frame: pd.DataFrame, row: pd.Series[Any]) -> pd.DataFrame:
     return frame[keep]
 
 
+def differences(groups: Sequence[pd.DataFrame], names: Sequence[str]) -> list[str]:
+    """What tells groups of rows apart, to end the names of their figures: ", T=1e7, seed=1".
+
+    Args:
+        groups: frames of one row or more.
+        names: columns that are equal within each group; those that are equal in all are left out.
+    """
+    firsts = [rows.iloc[0] for rows in groups]
+    shown = [name for name in names if len({str(first[name]) for first in firsts}) > 1]
+    return ["".join(f", {name}={_value(first[name])}" for name in shown) for first in firsts]
+
+
+def shape_of(generator: Mapping[str, Any], size: str) -> str:
+    """What generated an instance, without one of its values: equal_gap(gap=0.25)."""
+    rest = {key: value for key, value in generator.items() if key not in (size, "name")}
+    given = ", ".join(f"{key}={_short(value)}" for key, value in rest.items())
+    return f"{generator.get('name', 'instance')}({given})"
+
+
 def parameters_of(text: Any) -> dict[str, Any]:
     """The mapping that a JSON text holds; {} where it holds none."""
     try:
@@ -64,6 +90,16 @@ def parameters_of(text: Any) -> dict[str, Any]:
     except (TypeError, ValueError):
         return {}
     return value if isinstance(value, dict) else {}
+
+
+def _value(value: Any) -> str:
+    return value if isinstance(value, str) else number(value)
+
+
+def _short(value: Any) -> str:
+    text = f"{value:g}" if isinstance(value, float) else json.dumps(value, ensure_ascii=False)
+    text = value if isinstance(value, str) else text
+    return text if len(text) <= 40 else text[:39] + "…"
 
 
 def _labels(frame: pd.DataFrame) -> list[str]:

@@ -8,11 +8,13 @@ line from its input and writes one answer a line to its output.
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
 import re
 import subprocess
 import sys
+import threading
 import uuid
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -23,6 +25,9 @@ from typing import Any
 
 PIXELS = 1.5
 """Pixels of a PNG for each of the figure's own."""
+
+PATIENCE = 120.0
+"""Seconds that an answer of the process that draws may take."""
 
 FORMATS = ("png", "svg", "pdf")
 
@@ -145,7 +150,8 @@ class Studio:
     def __exit__(self, *_: object) -> None:
         self._line.shutdown(cancel_futures=True)
         assert self._process.stdin is not None and self._process.stdout is not None
-        self._process.stdin.close()
+        with contextlib.suppress(OSError):  # what a process that has ended did not read
+            self._process.stdin.close()
         self._process.stdout.close()
         try:
             self._process.wait(timeout=10)
@@ -166,16 +172,24 @@ class Studio:
         return {form: base64.b64decode(content) for form, content in answer.items()}
 
     def _ask(self, spec: dict[str, Any] | None) -> dict[str, str]:
-        """One answer of the process; raises RuntimeError with its reason where it has none."""
+        """One answer of the process; raises RuntimeError with its reason where it has none.
+
+        A process that takes longer than PATIENCE is killed.
+        """
         assert self._process.stdin is not None and self._process.stdout is not None
+        line = b""
+        bound = threading.Timer(PATIENCE, self._process.kill)
+        bound.start()
         try:
             self._process.stdin.write(json.dumps(spec).encode() + b"\n")
             self._process.stdin.flush()
+            line = self._process.stdout.readline()
         except OSError:
-            raise RuntimeError("the process that draws has ended") from None
-        line = self._process.stdout.readline()
-        if not line:
-            raise RuntimeError("the process that draws has ended")
+            pass
+        finally:
+            bound.cancel()
+        if not line.endswith(b"\n"):
+            raise RuntimeError(f"the process that draws ended, or took more than {PATIENCE:g} s")
         answer = json.loads(line)
         if "error" in answer:
             raise RuntimeError(answer["error"])

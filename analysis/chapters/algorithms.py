@@ -9,15 +9,6 @@ ORDER = 80
 COLUMNS = ["family", "algorithm", "version", "guarantee", "anytime", "source"]
 """Those of the manifest that say what an algorithm is; old manifests lack the last."""
 
-WORDS = {
-    "family": "feedback model",
-    "algorithm": "registry name",
-    "version": "raised whenever a result of the algorithm would change",
-    "guarantee": "what is private, as the paper states it",
-    "anytime": "yes: it is not told the horizon T",
-    "source": "paper, algorithm and line that the kernel follows",
-}
-
 
 def chapter(data: Data) -> Chapter:
     """The chapter, for every sweep."""
@@ -26,10 +17,4 @@ def chapter(data: Data) -> Chapter:
     view = table.astype(object).where(table.notna(), "")
     if "anytime" in view:
         view["anytime"] = ["yes" if value else "no" for value in view["anytime"]]
-    return Chapter(
-        name="algorithms",
-        title="Algorithms",
-        table=table,
-        view=view.astype(str),
-        meanings={name: WORDS[name] for name in known},
-    )
+    return Chapter("algorithms", "Algorithms", table, view.astype(str))

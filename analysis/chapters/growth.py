@@ -6,7 +6,6 @@ shape. Cells that agree in all but that size (and the algorithm) make a figure, 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -16,7 +15,7 @@ import pandas as pd
 from analysis import drawing
 from analysis.chapter import Chapter, Data, Figure
 from analysis.chapters.slopes import table_of as slopes_of_sweep
-from analysis.labels import MEANINGS, parameters_of
+from analysis.labels import MEANINGS, differences, parameters_of, shape_of
 from analysis.words import further, number, replicates, spread
 
 __all__ = ["ORDER", "chapter", "regret_against_size"]
@@ -53,6 +52,7 @@ def chapter(data: Data) -> Chapter | None:
     groups = list(shapes(data))
     if not groups:
         return None
+    ends = differences(groups, ["T", "seed", "family", "distribution"])
     table = pd.concat([growth(rows) for rows in groups], ignore_index=True)
     return Chapter(
         name="growth",
@@ -62,10 +62,10 @@ def chapter(data: Data) -> Chapter | None:
         meanings=MEANINGS | WORDS,
         figures=[
             Figure(
-                f"regret_vs_{rows['size_name'].iloc[0]}-{rows['shape'].iloc[0]}",
+                f"regret_vs_{rows['size_name'].iloc[0]}-{rows['shape'].iloc[0]}{end}",
                 regret_against_size(rows),
             )
-            for rows in groups[:MAX_FIGURES]
+            for rows, end in list(zip(groups, ends, strict=True))[:MAX_FIGURES]
         ],
         notes=further(len(groups) - MAX_FIGURES),
     )
@@ -93,9 +93,7 @@ def sized(info: dict[str, Any]) -> Iterator[tuple[str, str, int]]:
     generator, sizes = (parameters_of(info.get(key)) for key in ("instance_generator", "sizes"))
     for name, size in sizes.items():
         if name in generator:
-            rest = {key: value for key, value in generator.items() if key not in (name, "name")}
-            given = ", ".join(f"{key}={_short(value)}" for key, value in rest.items())
-            yield f"{generator.get('name', 'instance')}({given})", name, int(size)
+            yield shape_of(generator, name), name, int(size)
 
 
 def growth(rows: pd.DataFrame) -> pd.DataFrame:
@@ -171,12 +169,6 @@ def regret_against_size(rows: pd.DataFrame) -> Any:
     note = f"Means over {replicates(rows['n'])} replicates; bars: 95 % bootstrap interval; "
     note += "dotted: how the bounds grow, from one point."
     return drawing.chart(items, x, y, _title(rows), note, list(panels))
-
-
-def _short(value: Any) -> str:
-    text = f"{value:g}" if isinstance(value, float) else json.dumps(value, ensure_ascii=False)
-    text = value if isinstance(value, str) else text
-    return text if len(text) <= 40 else text[:39] + "…"
 
 
 def _line(series: pd.DataFrame, style: drawing.Look, panel: str) -> drawing.Series:

@@ -13,7 +13,7 @@ from analysis.chapters.slopes import table_of as slopes_of_sweep
 from analysis.chapters.transitions import star
 from analysis.chapters.transitions import table_of as transitions_of_sweep
 from analysis.curves import SERIES_KEYS, series_key
-from analysis.labels import MEANINGS, SETTING_KEYS, largest_horizon
+from analysis.labels import MEANINGS, SETTING_KEYS, first_columns, largest_horizon
 from analysis.words import bracket, lines, number, range_text, replicates
 
 ORDER = 10
@@ -82,11 +82,8 @@ def table_of(data: Data) -> pd.DataFrame:
 def view(table: pd.DataFrame) -> pd.DataFrame:
     """The table as text, in the words of WORDS."""
     rows = [
-        {
-            "algorithm": row.label,
-            "instance": row.setting,
-            "T": number(row.T),
-            "n": str(row.n),
+        first_columns(row)
+        | {
             "ε": range_text(row.epsilon_low, row.epsilon_high),
             "R(T)": range_text(row.regret_at_low, row.regret_at_high),
             "slope": row.slope_at_high,

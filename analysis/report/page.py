@@ -17,6 +17,7 @@ from analysis.chapter import Chapter, Data
 from analysis.rendering import embedded
 from analysis.report.record import Report, versions
 from sweep.store.columns import MEANINGS
+from sweep.store.sweeps import CONFIG_FILE
 
 OPEN_ROWS = 30
 """A longer table is folded."""
@@ -63,7 +64,7 @@ def render(
         report: its findings and warnings.
         sections: the chapters, and lines in the place of those that failed.
         pictures: the figures.
-        library: the JavaScript that draws them.
+        library: the JavaScript that draws them, "" for stills alone.
         folder: the sweep's, for its configuration.
     """
     environment = jinja2.Environment(
@@ -73,14 +74,14 @@ def render(
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    config = folder / "config.yaml"
+    config = folder / CONFIG_FILE
     chapters = [one for one in sections if isinstance(one, Chapter)]
     return environment.get_template("report.html.j2").render(
         sweep=data.sweep,
         report=report,
         sections=sections,
         pictures=pictures,
-        library=library if pictures else "",
+        library=library,
         strings=strings,
         open_rows=OPEN_ROWS,
         glossary=glossary(chapters, data.families),

@@ -14,11 +14,9 @@ from pathlib import Path
 import pandas as pd
 
 from analysis.chapter import Overview
+from sweep.store.sweeps import RECORD
 
 LIBRARIES = ("numpy", "scipy", "pandas", "pyarrow", "altair", "vl-convert-python")
-
-RECORD = ("manifest.parquet", "config.yaml", "command.txt", "failures.parquet")
-"""The files of a sweep's folder that a report depends on, beside its rows."""
 
 
 @dataclass(frozen=True, repr=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
@@ -48,10 +49,11 @@ def write_report(
     stamp = reuse_stamp(folder, plugins)
     if reuse and (kept := kept_report(folder, stamp)) is not None:
         return kept
+    modules = find_chapters(plugins)
     with Studio() as studio:
         script = studio.library()
         data = Data(load(str(folder), store), found.failures().to_pandas())
-        draft = _draft(data, find_chapters(plugins), studio)
+        draft = _draft(data, modules, studio)
         try:
             report = _write(draft, data, folder, script)
             complete = data.sweep["found"] == data.sweep["wanted"] and not draft.failed
@@ -104,10 +106,8 @@ def _draft(data: Data, modules: Iterable[ModuleType], studio: Studio) -> _Draft:
 def _begin(figure: Figure, draft: _Draft, studio: Studio) -> None:
     """Begin to draw a figure, under a name that no other has."""
     taken = {one.name for one in draft.drawn}
-    name = figure.stem
-    while name in taken:
-        name = f"{figure.stem}-{len(taken)}"
-        taken.add(name)
+    numbered = (f"{figure.stem}-{i}" for i in itertools.count(2))
+    name = next(one for one in itertools.chain([figure.stem], numbered) if one not in taken)
     try:
         spec = figure.chart.to_dict(validate=False)
         draft.drawn.append(_Drawn(name, spec, studio.still(spec)))
@@ -131,6 +131,7 @@ def _write(draft: _Draft, data: Data, folder: Path, script: Future[str]) -> Repo
     tables = {chapter.name: chapter.table for chapter in draft.chapters}
     for name, table in tables.items():
         write_file(folder / "tables" / f"{name}.csv", table.to_csv(index=False))
+    library = _library(script, draft) if pictures else ""
     warnings = list(draft.failed)
     if data.sweep["found"] < data.sweep["wanted"]:
         share = f"{data.sweep['found']:,} of {data.sweep['wanted']:,} replicates"
@@ -143,9 +144,19 @@ def _write(draft: _Draft, data: Data, folder: Path, script: Future[str]) -> Repo
         overviews=[table for chapter in draft.chapters for table in chapter.overviews],
         warnings=warnings,
     )
-    text = page.render(data, report, draft.sections, pictures, script.result(), folder)
+    text = page.render(data, report, draft.sections, pictures, library, folder)
     write_file(report.html, text)
     return report
+
+
+def _library(script: Future[str], draft: _Draft) -> str:
+    """The JavaScript that draws; "" where there is none, since every figure is there still."""
+    try:
+        return script.result()
+    except Exception as error:
+        reason = f"{type(error).__name__}: {one_line(error)}"
+        draft.failed.append(f"The figures of the page do not answer to the mouse: {reason}")
+        return ""
 
 
 def _figure_failed(name: str, error: BaseException) -> str:

@@ -20,6 +20,7 @@ import analysis
 from analysis import chapters
 from analysis.__main__ import main
 from analysis.chapter import Chapter, Data, Figure, Overview
+from analysis.report import writing
 from analysis.report.page import glossary
 
 T = 10**4
@@ -228,6 +229,20 @@ def test_a_plugin_that_cannot_be_used_is_one_line_and_status_2(
     assert not (folder / "report.html").exists()
 
 
+def test_a_wrong_plugin_is_refused_before_any_work(
+    synthetic: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synthetic.write_sweep(tmp_path, plans(synthetic)[:1])
+
+    def refuse(*_: Any) -> None:
+        raise AssertionError("work began")
+
+    monkeypatch.setattr(writing, "load", refuse)
+    monkeypatch.setattr(writing, "Studio", refuse)
+    with pytest.raises(analysis.AnalysisError, match="absent_plugin"):
+        analysis.write_report(store=tmp_path, plugins=["absent_plugin"])
+
+
 @pytest.mark.parametrize(
     ("body", "reason"),
     [
@@ -278,6 +293,18 @@ def test_a_figure_that_fails_takes_no_other_down(
     assert "counts" in report.tables and len(report.figures) == 3 * len(
         {path.stem for path in report.figures}
     )
+
+
+def test_figures_of_one_stem_have_a_number(
+    synthetic: SimpleNamespace, tmp_path: Path, plugin: Callable[[str, str], str]
+) -> None:
+    folder = synthetic.write_sweep(tmp_path / "store", plans(synthetic)[:2])
+    three = ", ".join(f'Figure("of {letter}", chart)' for letter in "αβγ")
+    text = PLUGIN.replace('Figure("counts of </script>", chart)', three)
+    name = plugin("alike", text)
+    report = analysis.write_report(str(folder), tmp_path / "store", plugins=[name])
+    assert {path.stem for path in report.figures} >= {"of", "of-2", "of-3"}
+    assert all(path.is_file() for path in report.figures) and not report.warnings
 
 
 def test_stems_are_names_of_files() -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
+import signal
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,7 +18,7 @@ import pandas as pd
 import pytest
 
 import analysis
-from analysis import drawing
+from analysis import drawing, rendering
 from analysis.chapters.slopes import regret_against_t, slope_against_epsilon
 from analysis.chapters.stopping import samples_against_epsilon, samples_against_mu
 from analysis.chapters.transitions import regret_against_epsilon
@@ -246,3 +248,13 @@ def test_the_studio_draws_answers_errors_and_ends() -> None:
         assert files["png"].startswith(b"\x89PNG") and files["svg"] == still(bar)["svg"]
         process = studio._process
     assert process.returncode == 0
+
+
+def test_an_answer_that_does_not_come_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rendering, "PATIENCE", 0.2)
+    with Studio() as studio:
+        os.kill(studio._process.pid, signal.SIGSTOP)
+        for _ in range(2):
+            with pytest.raises(RuntimeError, match="took more than"):
+                studio.library().result(timeout=60)
+    assert studio._process.returncode == -signal.SIGKILL

@@ -129,6 +129,16 @@ def test_cells_that_differ_in_more_than_the_size(
     assert chapter is not None and len(chapter.figures) == 1
 
 
+def test_the_names_of_figures_say_what_tells_them_apart(
+    synthetic: SimpleNamespace, tmp_path: Path
+) -> None:
+    plans = [plan(synthetic, K, K, epsilon=1.0, T=end) for K in SIZES for end in (T, 10 * T)]
+    chapter = growth.chapter(data_of(synthetic, tmp_path, plans))
+    assert chapter is not None
+    stem = "regret_vs_K-equal_gap-gap-0.25-T"
+    assert [figure.stem for figure in chapter.figures] == [f"{stem}-1-000", f"{stem}-1e4"]
+
+
 def test_any_size_makes_a_figure(synthetic: SimpleNamespace, tmp_path: Path) -> None:
     """A size that no family here has is a size all the same; its bounds are not known."""
     plans = [plan(synthetic, float(K), K, epsilon=1.0) for K in SIZES]

@@ -7,6 +7,7 @@ import json
 import math
 import re
 from collections.abc import Callable
+from concurrent.futures import Future
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -163,6 +164,40 @@ def test_a_report_is_kept_until_something_changes(
     (folder / "command.txt").write_text("another")
     with pytest.raises(AssertionError, match="made anew"):
         analysis.write_report(str(folder), tmp_path, reuse=True)
+
+
+def test_a_page_whose_script_fails_has_stills(
+    synthetic: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ended(self: writing.Studio) -> Future[str]:
+        script: Future[str] = Future()
+        script.set_exception(RuntimeError("no\nscript"))
+        return script
+
+    monkeypatch.setattr(writing.Studio, "library", ended)
+    plans = [synthetic.Plan(np.tile(np.log(synthetic.grid(100)), (3, 1)), T=100)]
+    report = analysis.write_report(str(synthetic.write_sweep(tmp_path, plans)), tmp_path)
+    [line] = report.warnings
+    assert "do not answer to the mouse: RuntimeError: no" in line
+    page = report.html.read_text(encoding="utf-8")
+    assert "data:image/svg+xml;base64," in page and "Point at a mark" not in page
+    assert report.figures and "vegaEmbed" not in page and line in page
+
+
+def test_a_report_outlives_the_process_that_draws(
+    synthetic: SimpleNamespace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Ended(writing.Studio):
+        def __enter__(self) -> writing.Studio:
+            self._process.kill()
+            self._process.wait()
+            return self
+
+    monkeypatch.setattr(writing, "Studio", Ended)
+    plans = [synthetic.Plan(np.tile(np.log(synthetic.grid(100)), (3, 1)), T=100)]
+    report = analysis.write_report(str(synthetic.write_sweep(tmp_path, plans)), tmp_path)
+    assert report.html.is_file() and "slopes" in report.tables and not report.figures
+    assert all("the process that draws ended" in line for line in report.warnings)
 
 
 def test_no_epsilon_axis_no_epsilon_figures(synthetic: SimpleNamespace, tmp_path: Path) -> None:

@@ -12,6 +12,9 @@ import pytest
 from scipy import stats
 
 import analysis
+from algos import families
+from analysis.chapter import Data
+from analysis.chapters.slopes import REGRETS, regret_meaning
 from analysis.chapters.slopes.table import choose_window
 from analysis.statistics.bootstrap import interval
 
@@ -21,6 +24,18 @@ KL = 1.1457256
 def frame(synthetic: SimpleNamespace, path: Path, *plans: object, **config: object) -> pd.DataFrame:
     synthetic.write_sweep(path, list(plans), config={"grid": config})
     return analysis.load(store=path)
+
+
+def test_regret_is_described_as_its_family_says() -> None:
+    assert {*REGRETS, "none"} == set(families.REGRETS)
+    df = pd.DataFrame()
+    df.attrs["families"] = {"a": {"regret": "gaps"}, "b": {"regret": "hindsight"}, "c": {}}
+    data = Data(df)
+    assert "cumulative pseudo-regret at T in units" in regret_meaning(data, ["a"])
+    assert "cumulative regret against the best fixed action in" in regret_meaning(data, ["b"])
+    assert "pseudo-regret or regret against the best" in regret_meaning(data, ["a", "b"])
+    for unknown in (["c"], ["a", "c"], ["of an old manifest"]):
+        assert "cumulative regret at T in units" in regret_meaning(data, unknown)
 
 
 def test_exact_logarithm(synthetic: SimpleNamespace, tmp_path: Path) -> None:

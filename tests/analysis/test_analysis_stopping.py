@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 from analysis.chapters.stopping import by_series, headlines, stopping, view
+from analysis.chapters.stopping.figures import draw
 from analysis.labels import with_labels
 from analysis.statistics.proportions import clopper_pearson
 
@@ -64,6 +65,22 @@ def test_broken_promises_come_first():
     assert (row["at_low"], row["at_high"]) == ("64 [64, 64]", "8 [8, 8]")
     assert row["misses"].startswith("0.5 [")
     assert view(with_labels(table))["samples"].tolist() == ["64 [64, 64]", "8 [8, 8]"]
+
+
+def test_the_names_of_figures_against_mu_say_the_stream():
+    cells = [
+        (R, mu, frame([round(9 * R / mu)] * 3, [mu] * 3, [True] * 3, mu=mu))
+        for R in (1, 2)
+        for mu in (0.25, 0.5)
+    ]
+    table = pd.concat(
+        stopping(df.assign(instance=f"two_point(mu={mu}, R={R})")) for R, mu, df in cells
+    )
+    texts = [json.dumps({"name": "two_point", "mu": mu, "R": R}) for R, mu, _ in cells]
+    start = "samples_vs_mu-epsilon-1-T-1,000"
+    names = [name for name, _ in draw(with_labels(table), texts)]
+    assert names == [f"{start}, stream=two_point(R={R})" for R in (1, 2)]
+    assert [name for name, _ in draw(with_labels(table[:2]), texts[:2])] == [start]
 
 
 def test_a_sweep_of_other_families_has_no_rows():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from analysis.chapters.slopes.figures import regret_against_t, slope_against_eps
 from analysis.chapters.slopes.table import slopes, slopes_of
 from analysis.curves import SERIES_KEYS
 from analysis.drawing.epsilon import has_epsilon_axis
-from analysis.labels import MEANINGS, largest_horizon, settings
+from analysis.labels import MEANINGS, first_columns, largest_horizon, settings
 from analysis.statistics import hinge
 from analysis.words import bracket, estimate, first_of, further, number, range_text
 
@@ -24,8 +24,14 @@ ORDER = 30
 MAX_FIGURES = 12
 """Settings with a figure; the table has all."""
 
+REGRETS = {
+    "gaps": "pseudo-regret",
+    "hindsight": "regret against the best fixed action in hindsight",
+    "αβ·opt": "regret against α·β·opt",
+}
+"""What regret is, by what a family says of it."""
+
 WORDS = {
-    "R(T)": "mean cumulative pseudo-regret at T in units of reward, 95 % bootstrap interval",
     "slope": "least-squares slope of the mean regret on ln t over the window, 95 % bootstrap "
     "interval over replicates; “deterministic” where all replicates agree",
     "R(t)/ln t": "envelope: smallest and largest mean regret / ln t in the window; the honest "
@@ -49,7 +55,7 @@ def chapter(data: Data) -> Chapter | None:
         title="Slopes",
         table=table.drop(columns=["label", "setting"]),
         view=view(table),
-        meanings=MEANINGS | WORDS,
+        meanings=MEANINGS | WORDS | {"R(T)": regret_meaning(data, table["family"].unique())},
         headlines=first_of(headlines(table)),
         figures=list(_figures(table, data)),
         notes=further(left_out),
@@ -64,12 +70,8 @@ def table_of(data: Data) -> pd.DataFrame:
 def view(table: pd.DataFrame) -> pd.DataFrame:
     """The labelled table as text, one row per cell, in the words of WORDS."""
     rows = [
-        {
-            "algorithm": row.label,
-            "instance": row.setting,
-            "T": number(row.T),
-            "ε": number(row.epsilon),
-            "n": str(row.n),
+        first_columns(row)
+        | {
             "R(T)": estimate(row.regret_T, row.regret_T_low, row.regret_T_high),
             "slope": slope_text(row),
             "R(t)/ln t": bracket(row.envelope_low, row.envelope_high),
@@ -81,6 +83,14 @@ def view(table: pd.DataFrame) -> pd.DataFrame:
         for row in table.itertuples(index=False)
     ]
     return pd.DataFrame(rows)
+
+
+def regret_meaning(data: Data, families: Iterable[str]) -> str:
+    """What R(T) is in these families, as far as the sweep's metadata says."""
+    kinds = (data.families.get(name, {}).get("regret") for name in families)
+    words = dict.fromkeys(REGRETS.get(str(kind), "regret") for kind in kinds)
+    text = " or ".join(words) if "regret" not in words else "regret"
+    return f"mean cumulative {text} at T in units of reward, 95 % bootstrap interval"
 
 
 def slope_text(row: Any) -> str:

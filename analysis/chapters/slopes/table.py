@@ -195,10 +195,10 @@ def _along_curve(cell: Curves, low: float, high: float, draws: int, seed: int) -
 
 
 def _across_horizons(
-    family: list[Curves], low: float, high: float, draws: int, seed: int
+    horizons: list[Curves], low: float, high: float, draws: int, seed: int
 ) -> dict[str, Any]:
     """Return the fit to the mean regrets at those horizons that lie within [low, high]."""
-    used = [c for c in family if low * (1 - 1e-12) <= c.info["T"] <= high * (1 + 1e-12)]
+    used = [c for c in horizons if low * (1 - 1e-12) <= c.info["T"] <= high * (1 + 1e-12)]
     used.sort(key=lambda cell: cell.info["T"])
     if len(used) < MIN_POINTS:
         note = f"it is told T: {len(used)} horizons in the window, {MIN_POINTS} needed"

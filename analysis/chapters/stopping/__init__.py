@@ -15,7 +15,7 @@ from analysis.chapters.stopping.figures import (
 )
 from analysis.chapters.stopping.table import stopping
 from analysis.curves import CELL_KEYS, SERIES_KEYS
-from analysis.labels import MEANINGS
+from analysis.labels import MEANINGS, first_columns
 from analysis.statistics.proportions import clopper_pearson
 from analysis.words import (
     bracket,
@@ -67,12 +67,8 @@ def chapter(data: Data) -> Chapter | None:
 def view(table: pd.DataFrame) -> pd.DataFrame:
     """The labelled table as text, one row per cell, in the words of WORDS."""
     rows = [
-        {
-            "algorithm": row.label,
-            "instance": row.setting,
-            "T": number(row.T),
-            "ε": number(row.epsilon),
-            "n": str(row.n),
+        first_columns(row)
+        | {
             "samples": estimate(row.stop_time, row.stop_time_low, row.stop_time_high),
             "misses": estimate(row.miss, row.miss_low, row.miss_high),
             "β": number(row.beta),

@@ -18,7 +18,7 @@ from analysis.drawing.epsilon import (
     private_groups,
     private_series,
 )
-from analysis.labels import parameters_of, settings, with_labels
+from analysis.labels import differences, parameters_of, settings, shape_of, with_labels
 from analysis.words import number, range_text, replicates, spread
 
 MAX_FIGURES = 12
@@ -43,20 +43,24 @@ def draw(table: pd.DataFrame, generators: Sequence[str | None]) -> Iterator[tupl
             setting = rows["setting"].iloc[0]
             yield f"samples_vs_epsilon-{setting}", samples_against_epsilon(rows)
     pairs = zip(generators, table["instance_definition"], strict=True)
+    texts = [text if isinstance(text, str) else other for text, other in pairs]
     streams = table.assign(
-        stream=[_without_mean(text if isinstance(text, str) else other) for text, other in pairs]
+        alike=[_without_mean(text) for text in texts],
+        stream=[shape_of(parameters_of(text), "mu") for text in texts],
     )
-    for _, rows in streams.groupby(["stream", "T", "seed"], sort=False, dropna=False):
-        if rows.loc[rows["mu"] != 0, "mu"].abs().nunique() > 1:
-            used = rows["uses_epsilon"].astype(bool)
-            for epsilon in spread(sorted(rows.loc[used, "epsilon"].unique()), MAX_EPSILONS) or [
-                None
-            ]:
-                same = rows[(rows["epsilon"] == epsilon) | ~used]
-                if same["stop_time"].nunique() > 1:
-                    word = "" if epsilon is None else f"epsilon-{number(epsilon)}-"
-                    name = f"samples_vs_mu-{word}T-{number(rows['T'].iloc[0])}"
-                    yield name, samples_against_mu(same)
+    groups = [
+        rows
+        for _, rows in streams.groupby(["alike", "T", "seed"], sort=False, dropna=False)
+        if rows.loc[rows["mu"] != 0, "mu"].abs().nunique() > 1
+    ]
+    for rows, end in zip(groups, differences(groups, ["stream", "seed"]), strict=True):
+        used = rows["uses_epsilon"].astype(bool)
+        for epsilon in spread(sorted(rows.loc[used, "epsilon"].unique()), MAX_EPSILONS) or [None]:
+            same = rows[(rows["epsilon"] == epsilon) | ~used]
+            if same["stop_time"].nunique() > 1:
+                word = "" if epsilon is None else f"epsilon-{number(epsilon)}-"
+                name = f"samples_vs_mu-{word}T-{number(rows['T'].iloc[0])}{end}"
+                yield name, samples_against_mu(same)
 
 
 def samples_against_epsilon(stopping: pd.DataFrame) -> Any:

@@ -11,7 +11,7 @@ from analysis.chapters.slopes import table_of as slopes_of_sweep
 from analysis.chapters.transitions.figures import ratio_text, regret_against_epsilon
 from analysis.chapters.transitions.table import transitions, transitions_of
 from analysis.drawing.epsilon import has_epsilon_axis
-from analysis.labels import MEANINGS, largest_horizon, settings
+from analysis.labels import MEANINGS, first_columns, largest_horizon, settings
 from analysis.words import estimate, first_of, further, number, range_text
 
 __all__ = ["ORDER", "chapter", "regret_against_epsilon", "transitions"]
@@ -75,11 +75,8 @@ def table_of(data: Data) -> pd.DataFrame:
 def view(table: pd.DataFrame) -> pd.DataFrame:
     """The labelled table as text, one row per series, in the words of WORDS."""
     rows = [
-        {
-            "algorithm": row.label,
-            "instance": row.setting,
-            "T": number(row.T),
-            "n": str(row.n),
+        first_columns(row)
+        | {
             "ε*": star(row),
             "R(ε*)/plateau": number(row.knee_ratio),
             "knee of the lower bound": _knee_of_bound(row),
