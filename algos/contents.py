@@ -49,7 +49,8 @@ def define(content: Content) -> str:
         data = piece.encode()
         hashed.update(data)
         try:
-            written = written and text.write(data) > 0
+            if written:
+                text.write(data)
         except OSError:  # a full disk: streams write the numbers anew
             written = False
     if written and text.tell() <= LIMIT:

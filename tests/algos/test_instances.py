@@ -205,6 +205,13 @@ def test_warming_a_kernel_asks_for_no_stream(monkeypatch):
         Work.checked(name, instance, 1.0, 1999, {}).warm()
 
 
+def test_streams_read_the_text_that_was_written_once(monkeypatch):
+    content = {"name": "reward_table", "rewards": np.round(table(301), 3)}
+    instance, text = resolve(content), canonical(content).encode()
+    monkeypatch.setattr(contents, "pieces", None)
+    assert b"".join(contents.text_of(instance.definition)) == text
+
+
 def test_a_full_disk_only_costs_time(monkeypatch):
     class Full:
         def write(self, data: bytes) -> int:
