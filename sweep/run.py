@@ -162,9 +162,10 @@ class Invocation:
             made = store.open_for_writing()
             try:
                 if job.pending:
-                    executor = self._executor()
-                    if settings.address is not None:
+                    executor = choose(settings, job.pending, job.rule, self.say)
+                    if settings.address is not None:  # a cluster that isn't there is told first
                         stack.enter_context(executor)
+                    self._check_kernels()
             except BaseException:  # nothing has been written
                 unmake(made)
                 raise
@@ -186,18 +187,16 @@ class Invocation:
                     " is kept, and the same command goes on from there",
                 ) from None
 
-    def _executor(self) -> Executor:
-        """An executor for what is pending, all of whose kernels compile.
+    def _check_kernels(self) -> None:
+        """Compile what was not compiled before.
 
         Raises:
-            InputError: one doesn't.
+            InputError: a kernel doesn't compile.
         """
-        pending, plugins = self.job.pending, self.settings.plugins
-        kernels = pending.kernels()
+        kernels, plugins = self.job.pending.kernels(), self.settings.plugins
         if count := uncompiled(kernels, plugins):
             self.say(f"compiling {count} kernels, for the first time on this machine")
         check_kernels(kernels, plugins, cores())
-        return choose(self.settings, pending, self.job.rule, self.say)
 
     def _recorded(self, executor: Executor | None, stoppable: Stoppable) -> int:
         """Record, simulate, analyse and track; returns the exit status."""
@@ -241,7 +240,9 @@ class Invocation:
         """Play what is pending and what the rule asks for; note what failed."""
         if driver.prepare():
             joined = executor is not None and self.settings.address is not None
-            executor = executor or self._executor()
+            if executor is None:
+                self._check_kernels()
+                executor = choose(self.settings, self.job.pending, self.job.rule, self.say)
             self.say(executor.opening)
             with nullcontext() if joined else executor:
                 driver.carry_out(executor, stoppable)
