@@ -15,6 +15,7 @@ from hydra import compose, initialize_config_module
 
 import conf
 from algos import InputError
+from algos.kinds import Kind, register_kind
 from sweep.engine.points import series_name
 from sweep.grid.config import Settings, settings
 from sweep.grid.inventory import Inventory
@@ -275,3 +276,20 @@ def test_parameters_that_are_words_expand_and_stay_words():
     with pytest.raises(InputError, match=r"bound: got 'unoin'.*closest: union"):
         planned("grid.algorithm=[{name:dp_ucb,bound:unoin}]", "grid.instance=[azize_fig3]",
                 "grid.epsilon=[1]", "grid.T=[1e3]")  # fmt: skip
+
+
+def crowd(given: dict) -> dict:
+    """Means that say how many experts and arms were asked for."""
+    return {"name": "bernoulli", "means": [given["N"] / 10] * given["K"]}
+
+
+register_kind("crowd", Kind({"N": 0, "K": 0}, crowd, takes={"N": (1, 9), "K": (2, 9)}))
+
+
+def test_every_size_reaches_a_generator_from_its_axis():
+    grid = ("grid.algorithm=[ucb1]", "grid.T=[1000]", "grid.N=[3,7]")
+    plan, _ = planned(*grid, "grid.instance=[crowd,{name:crowd,N:5}]", "grid.K=[2,4]")
+    found = {(cell.work.instance.means[0], cell.work.instance.sizes["K"]) for cell in plan}
+    assert found == {(N / 10, K) for N in (3, 7, 5) for K in (2, 4)}
+    with pytest.raises(InputError, match="N: got nothing; allowed: integers ≥ 1"):
+        planned(*grid[:2], "grid.instance=[crowd]", "grid.K=[2]")
