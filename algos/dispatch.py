@@ -42,12 +42,12 @@ def seam(function: F) -> F:
 
     @wraps(function)
     def call(*arguments: Any) -> Any:
-        return _implementation(call, type(arguments[0]), TypeError)(*arguments)
+        return _resolved(call, type(arguments[0]), TypeError)(*arguments)
 
     def resolve(*arguments: Any) -> Callable[..., Any]:
         first = arguments[0]
         named = isinstance(first, types.BaseNamedTuple)
-        return _implementation(call, first.instance_class if named else type(first), TypingError)
+        return _resolved(call, first.instance_class if named else type(first), TypingError)
 
     _SEAMS[call] = {}
     # Numba's own check compares names and annotations with those of `resolve`.
@@ -70,7 +70,16 @@ def implements(function: Callable[..., Any], *classes: type) -> Callable[[F], F]
     return register
 
 
-def _implementation(
+def implementation(function: Callable[..., Any], first: type) -> Callable[..., Any]:
+    """What serves the seam `function` for a first argument of the class `first`.
+
+    Raises:
+        TypeError: nothing does.
+    """
+    return _resolved(function, first, TypeError)
+
+
+def _resolved(
     function: Callable[..., Any], first: type, error: type[Exception]
 ) -> Callable[..., Any]:
     """What serves `function` for a first argument of the class `first`."""
@@ -85,13 +94,15 @@ def _implementation(
 def compiled(function: F) -> F:
     """`njit(cache=True)` for the kernels of this package and for the functions they call.
 
+    Division by zero gives inf or NaN, as in NumPy: checks in inner loops cost time.
+
     They are kept in the folder of today's sources (`algos.kernel_cache`), also where they are
     first imported while a plugin is loaded. A plugin's own functions go to the plugin's folder,
     whether they use this decorator or a plain `njit(cache=True)`.
     """
     if function.__module__.partition(".")[0] != kernel_cache.PACKAGE:
-        return cast(F, njit(cache=True)(function))
-    dispatcher: Any = njit(function)
+        return cast(F, njit(cache=True, error_model="numpy")(function))
+    dispatcher: Any = njit(error_model="numpy")(function)
     if dispatcher is not function:  # it is, with NUMBA_DISABLE_JIT=1
         dispatcher._cache = kernel_cache.KernelCache(function)
     return cast(F, dispatcher)

@@ -17,13 +17,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from algos.dispatch import seam
+from algos.random.generator import Rng
 
 
 @seam
-def pull(env: Any, rng: np.random.Generator, arm: int, t: int, n: int, step: int = 1) -> float:
+def pull(env: Any, rng: Rng, arm: int, t: int, n: int, step: int = 1) -> float:
     """Play `arm` in the `n` rounds t, t + step, t + 2 step, …; the sum of the rewards."""
     raise NotImplementedError
 

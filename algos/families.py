@@ -36,8 +36,7 @@ class Column:
 class Recorder(Protocol):
     """Takes what the kernels of a block of replicates report."""
 
-    def trace(self, i: int) -> Any:
-        """The trace, a NamedTuple, that the kernel of the block's replicate `i` reports to."""
+    block: Any  # a NamedTuple; `algos.blocks.opened` gives a replicate's trace of it
 
     def outcome(self) -> Outcome:
         """What all of the block's replicates reported."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -19,11 +19,24 @@ import numpy as np
 
 from algos.canonical import DIGITS, canonical, digest
 from algos.contents import is_address, text_of
+from algos.random.generator import Rng
+from algos.random.seeding import Seeds, seeds, state
+
+ENVIRONMENT = 1  # the last word of the generators that draw environments
 
 if TYPE_CHECKING:
     from algos.registry import Algorithm, Value
 
-__all__ = ["canonical", "cell_id", "digest", "generator", "parameters_text", "stream_id"]
+__all__ = [
+    "canonical",
+    "cell_id",
+    "digest",
+    "environment_generator",
+    "parameters_text",
+    "seeds_of",
+    "state_of",
+    "stream_id",
+]
 
 
 def parameters_text(parameters: Mapping[str, Value]) -> str:
@@ -75,14 +88,23 @@ def cell_id(stream: str, seed: int, T: int) -> str:
     return digest(f"{stream}/{seed}/{T}")
 
 
-def generator(seed: int, stream: str, replicate: int, *branch: int) -> np.random.Generator:
-    """The replicate's own generator: PCG64 seeded by (seed, the stream's words, replicate).
+def seeds_of(seed: int, stream: str, replicates: Sequence[int]) -> Seeds:
+    """What the numbered replicates' own generators are seeded by: (seed, the stream, replicate)."""
+    return seeds(seed, _words(stream), replicates)
 
-    With `branch`, another one of the same replicate, independent of it.
+
+def state_of(seed: int, stream: str, replicate: int) -> Rng:
+    """The state that one replicate's generator starts with."""
+    return state(seed, _words(stream), replicate)
+
+
+def environment_generator(seed: int, stream: str, replicate: int) -> np.random.Generator:
+    """Another generator of a replicate, from which its environment is drawn.
+
+    Environments are drawn in Python, so it is one of NumPy's.
     """
-    key = (*_words(stream), replicate, *branch)
-    sequence = np.random.SeedSequence(entropy=seed, spawn_key=key)
-    return np.random.Generator(np.random.PCG64(sequence))
+    key = (*_words(stream), replicate, ENVIRONMENT)
+    return np.random.default_rng(np.random.SeedSequence(entropy=seed, spawn_key=key))
 
 
 @lru_cache(maxsize=16)

@@ -11,13 +11,14 @@ of: a named instance and its explicit means are the same stream under two labels
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numba.core import config
+from numba.typed import List
 
 from algos import contents
 from algos.canonical import canonical, digest
@@ -38,6 +39,9 @@ __all__ = [
     "resolve",
     "sizes_wanted",
 ]
+
+
+numba_config: Any = config
 
 
 @dataclass(frozen=True)
@@ -88,16 +92,17 @@ class Instance:
         """
         return _environment(self.definition)
 
-    def environments(self, generators: Iterable[np.random.Generator]) -> Iterator[Any]:
-        """An environment for each replicate: drawn from its generator, or the same one again.
+    def environments(self, generators: Iterable[np.random.Generator]) -> Any:
+        """The environment that all replicates play, or a typed list, one drawn from each generator.
 
         Generators are asked for only where the kind draws.
         """
         draw = KINDS[self.kind].draw
         if draw is None:
-            return itertools.repeat(self.environment)
+            return self.environment
         content = contents.content_of(self.definition)
-        return (draw(content, rng) for rng in generators)
+        drawn = [draw(content, rng) for rng in generators]
+        return drawn if numba_config.DISABLE_JIT else List(drawn)
 
 
 def sizes_wanted(specification: str | Mapping[str, Any]) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ import numba
 import numpy as np
 import platformdirs
 from numba import types
-from numba.core.caching import FunctionCache, NullCache
+from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
 
 PACKAGE = __name__.partition(".")[0]
 
@@ -104,9 +104,13 @@ def for_plugin(module: str) -> Iterator[None]:
 class KernelCache(FunctionCache):
     """The cache of one shipped function, in today's folder of `algos`.
 
-    What it is compiled to for environments or traces of a plugin holds the plugin's code, so that
-    is kept in a folder named after the plugin's sources too, or nowhere where a class has no
-    source file. In a process without the plugin the shipped folder can still be read.
+    Each signature has files of its own. Numba keeps one index for all of them, which two processes
+    that compile different signatures at once would overwrite; a block loop has hundreds.
+
+    What the function is compiled to for algorithms, environments or traces of a plugin holds the
+    plugin's code, so that is kept in a folder named after the plugin's sources too, or nowhere
+    where a class has no source file. In a process without the plugin the shipped folder can still
+    be read.
 
     This relies on how Numba's dispatchers use their cache: `load_overload` and `save_overload`
     with the types of the arguments (tests/algos/test_kernel_cache.py notices when that changes).
@@ -118,26 +122,31 @@ class KernelCache(FunctionCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """The compiled form for these types, None if there is none yet."""
-        modules = set(_foreign(sig))
-        if modules:
-            return self._elsewhere(modules).load_overload(sig, target_context)
-        return super().load_overload(sig, target_context)
+        return self._of(sig).load_overload(sig, target_context)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep the compiled form for these types."""
-        modules = set(_foreign(sig))
-        if modules:
-            self._elsewhere(modules).save_overload(sig, data)
-        else:
-            super().save_overload(sig, data)
+        self._of(sig).save_overload(sig, data)
 
-    def _elsewhere(self, modules: set[str]) -> FunctionCache | NullCache:
+    def _of(self, sig: Any) -> FunctionCache | NullCache:
         try:
-            sources = [source for module in sorted(modules) for source in _plugin_sources(module)]
+            sources = [
+                source for one in sorted(set(_foreign(sig))) for source in _plugin_sources(one)
+            ]
         except (ImportError, ValueError):  # typed into a session
             return NullCache()
-        with active(directory(_digest(sources))):
-            return FunctionCache(self._py_func)
+        with active(directory(_digest(sources) if sources else "")):
+            cache: Any = FunctionCache(self._py_func)
+        cache._cache_file = IndexDataCacheFile(
+            cache_path=cache._cache_path,
+            filename_base=f"{cache._impl.filename_base}.{_words(sig)}",
+            source_stamp=cache._impl.locator.get_source_stamp(),
+        )
+        return cache
+
+
+def _words(sig: Any) -> str:
+    return hashlib.sha256(str(sig).encode()).hexdigest()[:16]
 
 
 def _foreign(arguments: Iterable[Any]) -> Iterator[str]:

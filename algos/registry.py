@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from algos import kernel_cache, shipped
+from algos.blocks import play
 from algos.checks import check_epsilon, is_number
+from algos.dispatch import implementation
 from algos.errors import InputError, unknown_name
 from algos.shipped import Registry, origin
 
@@ -31,7 +33,7 @@ class Parameter:
     """A number an algorithm takes beside ε and T, with the paper's default and its range.
 
     A `default` of None stands for a value derived from T by `derive`, shown as `derived`.
-    With `choices` the value is one of these words; kernels get its position among them, an int,
+    With `choices` the value is one of these words; forms get its position among them, an int,
     everything else the word.
     """
 
@@ -114,8 +116,8 @@ def probability(
 class Algorithm:
     """A named kernel with what the rest of the project must know of it.
 
-    `kernel(env, rng, trace, T[, epsilon], *parameters)` is a module-level Numba function that
-    plays rounds 1 … T; ε is passed only if `uses_epsilon`, the parameters in their order.
+    `form` is the NamedTuple for which `algos.blocks.play` is implemented: its fields are epsilon,
+    if `uses_epsilon`, and the names of `parameters` in their order.
     `cost(T, sizes, epsilon)` is the expected work in elementary steps (about a nanosecond each)
     beside the environment's draws. `noiseless` names the algorithm it equals at ε = inf.
     `doubling` says that its regret moves in steps as ln T doubles. Whoever changes
@@ -124,7 +126,7 @@ class Algorithm:
 
     name: str
     family: str
-    kernel: Callable[..., None]
+    form: type
     source: str
     summary: str
     cost: Cost
@@ -138,6 +140,11 @@ class Algorithm:
     skips_ahead: bool = False
     doubling: bool = False
     parameters: tuple[Parameter, ...] = ()
+
+    @property
+    def kernel(self) -> Callable[..., None]:
+        """The implementation of `play`, as plain Python."""
+        return implementation(play, self.form)
 
     def __reduce__(self) -> tuple[Callable[[object], Algorithm], tuple[str]]:
         # By name: a pickled kernel would be compiled anew, past the cache, where it arrives.
@@ -172,11 +179,9 @@ class Algorithm:
         allowed = f"{self.epsilon_range} (for {self.name})"
         return check_epsilon("epsilon", epsilon, allowed, self.epsilon_high)
 
-    def arguments(
-        self, T: int, epsilon: float | None, parameters: Mapping[str, Value]
-    ) -> tuple[float | int, ...]:
-        """What the kernel takes after (env, rng, trace): T, ε if used, the parameters."""
-        values: list[float | int] = [T]
+    def fill(self, T: int, epsilon: float | None, parameters: Mapping[str, Value]) -> Any:
+        """What the compiled loop takes: the form with these values."""
+        values: list[float | int] = []
         if self.uses_epsilon:
             assert epsilon is not None
             values.append(epsilon)
@@ -186,20 +191,28 @@ class Algorithm:
                 assert p.derive is not None
                 value = p.derive(T)
             values.append(p.choices.index(value) if isinstance(value, str) else value)
-        return tuple(values)
+        return self.form(*values)
 
 
-ALGORITHMS: Registry[Algorithm] = Registry("algorithm", lambda entry: origin(entry.kernel))
+ALGORITHMS: Registry[Algorithm] = Registry("algorithm", lambda entry: origin(entry.form))
 
 
 def register(algorithm: Algorithm) -> Algorithm:
     """Add an algorithm to the list.
 
     Raises:
-        ValueError: the name is taken by another kernel, or the guarantee is none of GUARANTEES.
+        ValueError: the name is taken by another kernel, the guarantee is none of GUARANTEES, or the
+            form's fields are not ε and the parameters.
     """
     if algorithm.guarantee not in GUARANTEES:
         raise ValueError(f"guarantee {algorithm.guarantee!r} is none of {GUARANTEES}")
+    wanted = (
+        *(("epsilon",) if algorithm.uses_epsilon else ()),
+        *(p.name for p in algorithm.parameters),
+    )
+    fields = getattr(algorithm.form, "_fields", None)
+    if fields != wanted:
+        raise ValueError(f"the form of {algorithm.name} has the fields {fields}, not {wanted}")
     return ALGORITHMS.add(algorithm.name, algorithm)
 
 

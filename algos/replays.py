@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from algos.blocks import State
 from algos.checks import check_count
 from algos.errors import InputError
-from algos.identity import generator
+from algos.identity import state_of
 from algos.instances import resolve
+from algos.random.generator import Rng
 from algos.traces import MOST_MESSAGES, ActionTrace, MessageTrace, TooManyMessages
 from algos.work import Work
 
@@ -54,12 +56,13 @@ def replay(
     T: int,
     seed: int = 0,
     replicate: int = 0,
-    rng: np.random.Generator | None = None,
+    rng: Rng | None = None,
     **parameters: Any,
 ) -> Replay:
     """Play one replicate and keep every action and every released number (T up to 1e8).
 
-    `rng` replaces the replicate's own generator. Other arguments and errors as `simulate`.
+    `rng`, a state of `algos.random`, replaces the replicate's own; it is not changed. Other
+    arguments and errors as `simulate`.
     """
     work = Work.checked(algorithm, resolve(instance), epsilon, T, parameters)
     if work.T > MOST_ACTIONS:
@@ -78,7 +81,7 @@ def messages(
     T: int,
     seed: int = 0,
     replicate: int = 0,
-    rng: np.random.Generator | None = None,
+    rng: Rng | None = None,
     **parameters: Any,
 ) -> Messages:
     """Play one replicate and keep the numbers it released, up to 1e8 of them, but no actions.
@@ -92,40 +95,22 @@ def messages(
     return _heard(work, seed, replicate, rng, lambda trace: trace)
 
 
-class _One:
-    """Records one replicate into a given trace."""
-
-    def __init__(self, trace: Any) -> None:
-        self._trace = trace
-
-    def trace(self, i: int) -> Any:
-        """That trace."""
-        return self._trace
-
-    def outcome(self) -> dict[str, np.ndarray]:
-        """Nothing: the trace is read by who made it."""
-        return {}
-
-
 def _heard(
     work: Work,
     seed: int,
     replicate: int,
-    rng: np.random.Generator | None,
+    rng: Rng | None,
     trace: Callable[[MessageTrace], Any],
 ) -> Messages:
     """The messages of one replicate, played with `trace` of a message trace."""
     seed, replicate = check_count("seed", seed, 0), check_count("replicate", replicate, 0)
-    if rng is None:
-        rng = generator(seed, work.stream, replicate)
-    state = rng.bit_generator.state
+    words = state_of(seed, work.stream, replicate) if rng is None else rng
     room = _ROOM
     while True:  # the number of messages is known only afterwards
-        rng.bit_generator.state = state
         rounds, sources, values = np.zeros(room, np.int64), np.zeros(room, np.int64), np.zeros(room)
         kept = MessageTrace(rounds, sources, values, np.zeros(1, np.int64))
         try:
-            work.run(_One(trace(kept)), work.environments(seed, [replicate]), [rng])
+            work.run(trace(kept), work.environments(seed, [replicate]), State(words))
         except TooManyMessages:
             allowed = f"so few rounds that {work.algorithm.name} releases at most {MOST_MESSAGES}"
             raise InputError("T", work.T, f"{allowed} numbers") from None

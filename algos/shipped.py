@@ -78,5 +78,5 @@ class Registry(Mapping[str, Entry]):
 
 
 def origin(function: Callable[..., object]) -> tuple[str, str]:
-    """Where a function is defined."""
+    """Where a function or a class is defined."""
     return function.__module__, function.__qualname__

@@ -21,10 +21,12 @@ import numpy as np
 from numba import types
 from numba.extending import overload, register_jitable
 
+from algos.blocks import opened
 from algos.dispatch import implements, seam
 from algos.environments import benchmark, block_cost, block_regret
 
 MOST_MESSAGES = 10**8
+NEVER = np.iinfo(np.int64).max  # in place of the next checkpoint, where there is none
 
 
 class TooManyMessages(Exception):
@@ -39,7 +41,19 @@ class GapTrace(NamedTuple):
     regret: np.ndarray  # out: float64 (C,)
     counts_at: np.ndarray  # out: int64 (H, A)
     counts: np.ndarray  # scratch: int64 (A,), zero at the start
-    cursor: np.ndarray  # scratch: int64 (2,), next checkpoint and next horizon, zero at the start
+    cursor: np.ndarray  # scratch: int64 (3,), next checkpoint and next horizon, zero at the
+    # start, and the round of that checkpoint
+
+
+class GapBlock(NamedTuple):
+    """What the replicates of a block record as `GapTrace`s."""
+
+    checkpoints: np.ndarray  # int64 (C,)
+    horizons: np.ndarray  # int64 (H,)
+    regret: np.ndarray  # out: float64 (R, C)
+    counts_at: np.ndarray  # out: int64 (R, H, A)
+    counts: np.ndarray  # scratch: int64 (A,)
+    cursor: np.ndarray  # scratch: int64 (3,)
 
 
 class RunningTrace(NamedTuple):
@@ -49,6 +63,15 @@ class RunningTrace(NamedTuple):
     regret: np.ndarray  # out: float64 (C,)
     cost: np.ndarray  # scratch: float64 (1,), zero at the start
     cursor: np.ndarray  # scratch: int64 (1,), next checkpoint, zero at the start
+
+
+class RunningBlock(NamedTuple):
+    """What the replicates of a block record as `RunningTrace`s."""
+
+    checkpoints: np.ndarray  # int64 (C,)
+    regret: np.ndarray  # out: float64 (R, C)
+    cost: np.ndarray  # scratch: float64 (1,)
+    cursor: np.ndarray  # scratch: int64 (1,)
 
 
 class MessageTrace(NamedTuple):
@@ -94,54 +117,93 @@ def release_nothing(trace: Any, t: int, source: int, value: float) -> None:
     """For traces that keep no messages."""
 
 
+@implements(opened, GapBlock)
+def open_gaps(block: GapBlock, i: int) -> GapTrace:
+    """Replicate `i` of counts."""
+    block.counts[:] = 0
+    block.cursor[:] = 0
+    block.cursor[2] = block.checkpoints[0] if block.checkpoints.size else NEVER
+    return GapTrace(
+        block.checkpoints,
+        block.horizons,
+        block.regret[i],
+        block.counts_at[i],
+        block.counts,
+        block.cursor,
+    )
+
+
+@implements(opened, RunningBlock)
+def open_running(block: RunningBlock, i: int) -> RunningTrace:
+    """Replicate `i` of costs."""
+    block.cost[:] = 0.0
+    block.cursor[:] = 0
+    return RunningTrace(block.checkpoints, block.regret[i], block.cost, block.cursor)
+
+
 @register_jitable
-def _fill(trace: GapTrace, env: Any, at: int) -> None:
-    """Fill the checkpoint of round `at`, and its horizon if it is one.
+def _advance(trace: GapTrace, at: int) -> bool:
+    """Go on from the checkpoint of round `at`; whether that was a horizon too."""
+    trace.cursor[0] += 1
+    c, h = trace.cursor[0], trace.cursor[1]
+    trace.cursor[2] = trace.checkpoints[c] if c < trace.checkpoints.size else NEVER
+    if h < trace.horizons.size and trace.horizons[h] == at:
+        trace.cursor[1] += 1
+        return True
+    return False
+
+
+@register_jitable
+def _fill(trace: GapTrace, env: Any, t: int, action: int, n: int) -> None:
+    """Fill the checkpoints among the rounds t … t + n - 1 of `action`, not yet counted.
 
     Summed from the counts, action by action: the same number however the rounds came in blocks.
     """
-    total = 0.0
-    for j in range(trace.counts.size):
-        total += block_regret(env, j, trace.counts[j])
-    trace.regret[trace.cursor[0]] = total
-    trace.cursor[0] += 1
-    if trace.cursor[1] < trace.horizons.size and trace.horizons[trace.cursor[1]] == at:
-        trace.counts_at[trace.cursor[1], :] = trace.counts
-        trace.cursor[1] += 1
+    before = 0.0
+    for j in range(action):
+        before += block_regret(env, j, trace.counts[j])
+    while trace.cursor[2] < t + n:
+        at = trace.cursor[2]
+        plays = trace.counts[action] + (at - t + 1)
+        total = before + block_regret(env, action, plays)
+        for j in range(action + 1, trace.counts.size):
+            total += block_regret(env, j, trace.counts[j])
+        trace.regret[trace.cursor[0]] = total
+        if _advance(trace, at):
+            h = trace.cursor[1] - 1
+            for j in range(trace.counts.size):
+                trace.counts_at[h, j] = trace.counts[j]
+            trace.counts_at[h, action] = plays
 
 
 @implements(record, GapTrace)
 def record_counts(trace: GapTrace, env: Any, t: int, action: int, n: int) -> None:
-    """Count `n` plays of `action`; fill the checkpoints among them."""
-    end = t + n - 1
-    before = trace.counts[action]
-    while trace.cursor[0] < trace.checkpoints.size:
-        at = trace.checkpoints[trace.cursor[0]]
-        if at > end:
-            break
-        trace.counts[action] = before + at - t + 1
-        _fill(trace, env, at)
-    trace.counts[action] = before + n
+    """Count the plays; fill the checkpoints inside the block."""
+    if trace.cursor[2] < t + n:
+        _fill(trace, env, t, action, n)
+    trace.counts[action] += n
 
 
 @implements(record_cycle, GapTrace)
 def record_cycle_counts(trace: GapTrace, env: Any, t: int, actions: np.ndarray, n: int) -> None:
     """Count the plays of a cycle; fill the checkpoints among them."""
-    end, m = t + n - 1, actions.size
-    before = trace.counts.copy()
+    m = actions.size
+    passes, rest = 0, 0  # of the cycle, counted so far
     done = False
     while not done:
-        at = end
-        if trace.cursor[0] < trace.checkpoints.size:
-            at = min(end, trace.checkpoints[trace.cursor[0]])
-        passes, rest = divmod(at - t + 1, m)
+        at = min(t + n - 1, trace.cursor[2])
+        now, left = divmod(at - t + 1, m)
         for i in range(m):
-            trace.counts[actions[i]] = before[actions[i]] + passes + (1 if i < rest else 0)
-        done = at == end
-        # the block's last round may itself be a checkpoint
-        if trace.cursor[0] < trace.checkpoints.size:
-            if trace.checkpoints[trace.cursor[0]] == at:
-                _fill(trace, env, at)
+            trace.counts[actions[i]] += now - passes + (i < left) - (i < rest)
+        passes, rest = now, left
+        done = at == t + n - 1
+        if at == trace.cursor[2]:
+            total = 0.0
+            for j in range(trace.counts.size):
+                total += block_regret(env, j, trace.counts[j])
+            trace.regret[trace.cursor[0]] = total
+            if _advance(trace, at):
+                trace.counts_at[trace.cursor[1] - 1, :] = trace.counts
 
 
 @implements(record, RunningTrace)

@@ -1,13 +1,13 @@
 """Work: what one stream of replicates depends on, and how its replicates are played.
 
-Each replicate is one call of the algorithm's kernel with its environment, its own generator and
-a trace of the family's recorder: the same loop for every family.
+A block of replicates is one call of a compiled loop (`algos.blocks`), the same for every family,
+with what the family's recorder keeps.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,16 +15,17 @@ from typing import Any
 import numpy as np
 
 from algos import checkpoints as rounds
+from algos.blocks import play_block
 from algos.checks import is_number
 from algos.errors import InputError
-from algos.families import FAMILIES, Family, Outcome, Recorder
-from algos.identity import generator, stream_id
+from algos.families import FAMILIES, Family, Outcome
+from algos.identity import environment_generator, seeds_of, stream_id
 from algos.instances import Instance
+from algos.random.seeding import Seeds, seeds
 from algos.registry import Algorithm, Value
 from algos.registry import algorithm as registered
 
 MOST_REPLICATES = 10_000_000  # of one cell
-ENVIRONMENT = 1  # the branch of a replicate's generators that draws its environment
 
 
 @dataclass(frozen=True)
@@ -50,9 +51,9 @@ class Work:
         return FAMILIES[self.algorithm.family]
 
     @property
-    def arguments(self) -> tuple[float | int, ...]:
-        """What the kernel takes after environment, generator and trace."""
-        return self.algorithm.arguments(self.T, self.epsilon, self.parameters)
+    def filled(self) -> Any:
+        """The NamedTuple that its kernel plays."""
+        return self.algorithm.fill(self.T, self.epsilon, self.parameters)
 
     @classmethod
     def checked(
@@ -96,30 +97,23 @@ class Work:
             one, as (replicates, C).
         """
         recorder = self.family.recorder(self.instance, checkpoints, horizons, len(replicates))
-        self.run(
-            recorder,
-            self.environments(seed, replicates),
-            (generator(seed, self.stream, replicate) for replicate in replicates),
-        )
+        self.run(recorder.block, self.environments(seed, replicates), self.seeds(seed, replicates))
         return recorder.outcome()
 
-    def environments(self, seed: int, replicates: Iterable[int]) -> Iterable[Any]:
-        """The environment of each replicate (endless where all have the same one)."""
+    def seeds(self, seed: int, replicates: Sequence[int]) -> Seeds:
+        """What the replicates' generators start from."""
+        return seeds_of(seed, self.stream, replicates)
+
+    def environments(self, seed: int, replicates: Sequence[int]) -> Any:
+        """The environment of all replicates, or a typed list of each one's."""
         return self.instance.environments(
-            generator(seed, self.stream, replicate, ENVIRONMENT) for replicate in replicates
+            environment_generator(seed, self.stream, replicate) for replicate in replicates
         )
 
-    def run(
-        self,
-        recorder: Recorder,
-        environments: Iterable[Any],
-        generators: Iterable[np.random.Generator],
-    ) -> None:
-        """Call the kernel once for each generator."""
-        kernel, arguments = self.algorithm.kernel, self.arguments
-        # strict=False: all replicates of most instances have one environment, given again and again
-        for i, (rng, env) in enumerate(zip(generators, environments, strict=False)):
-            kernel(env, rng, recorder.trace(i), *arguments)
+    def run(self, block: Any, environments: Any, seeds: Any) -> None:
+        """Play a block of replicates (see `algos.blocks.play_block`)."""
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # as compiled code
+            play_block(self.filled, environments, seeds, block, self.T)
 
     def warm(self) -> None:
         """Compile the kernel for this instance, or load it: play the fewest rounds there are.
@@ -131,7 +125,7 @@ class Work:
         short = Work(self.algorithm, self.instance, self.epsilon, least, self.parameters)
         recorder = self.family.recorder(self.instance, T, T, 1)
         environments = self.instance.environments([np.random.default_rng(0)])
-        short.run(recorder, environments, [np.random.default_rng(0)])
+        short.run(recorder.block, environments, seeds(0, (), [0]))
 
 
 def check_T(T: object, instance: Instance, least: int) -> int:

@@ -28,10 +28,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from algos.bandit.moss import imed_index, moss_index
+from algos.blocks import play
 from algos.dispatch import compiled, implements, seam
 from algos.environments import number_of_arms, pull
 from algos.maths.kl import upper_rank
 from algos.maths.ties import argmax, argmin
+from algos.random.continuous import laplace
+from algos.random.generator import Rng
 from algos.registry import Algorithm, Cost, positive, register
 from algos.traces import record, release
 
@@ -69,19 +72,19 @@ def fill_indices(
 
 
 @seam
-def best_arm(rule: Any, index: np.ndarray, rng: np.random.Generator) -> int:
+def best_arm(rule: Any, index: np.ndarray, rng: Rng) -> int:
     """The arm that `rule` plays at these indices."""
     raise NotImplementedError
 
 
 @implements(best_arm, UCBIndex, KLUCBIndex, MOSSIndex)
-def largest(rule: Any, index: np.ndarray, rng: np.random.Generator) -> int:
+def largest(rule: Any, index: np.ndarray, rng: Rng) -> int:
     """Of an index of optimism."""
     return argmax(index, rng)
 
 
 @implements(best_arm, IMEDIndex)
-def smallest(rule: Any, index: np.ndarray, rng: np.random.Generator) -> int:
+def smallest(rule: Any, index: np.ndarray, rng: Rng) -> int:
     """Of an index of divergence."""
     return argmin(index, rng)
 
@@ -153,9 +156,7 @@ def optimistic_imed(
 
 
 @compiled
-def adaptive_episodes(
-    env: Any, rng: np.random.Generator, trace: Any, T: int, epsilon: float, rule: Any
-) -> None:
+def adaptive_episodes(env: Any, rng: Rng, trace: Any, T: int, epsilon: float, rule: Any) -> None:
     """azize2022 Algorithm 1 for the index `rule`."""
     K = number_of_arms(env)
     mean = np.empty(K)  # private mean of the last active episode
@@ -163,7 +164,7 @@ def adaptive_episodes(
     N = np.ones(K, np.int64)  # pulls of each arm
     index = np.empty(K)
     for a in range(K):  # line 3
-        mean[a] = pull(env, rng, a, a + 1, 1) + rng.laplace(0.0, 1.0 / epsilon)
+        mean[a] = pull(env, rng, a, a + 1, 1) + laplace(rng, 1.0 / epsilon)
         record(trace, env, a + 1, a, 1)
         release(trace, a + 1, a, mean[a])
     t = K
@@ -181,39 +182,63 @@ def adaptive_episodes(
         t += length
         N[A] += length
         n[A] = length
-        mean[A] = total / length + rng.laplace(0.0, 1.0 / (epsilon * length))
+        mean[A] = total / length + laplace(rng, 1.0 / (epsilon * length))
         release(trace, t, A, mean[A])
 
 
-@compiled
-def adap_ucb(
-    env: Any, rng: np.random.Generator, trace: Any, T: int, epsilon: float, alpha: float
-) -> None:
+class AdapUCB(NamedTuple):
+    """The parameters of `adap_ucb`."""
+
+    epsilon: float
+    alpha: float
+
+
+@implements(play, AdapUCB)
+def adap_ucb(algorithm: AdapUCB, env: Any, rng: Rng, trace: Any, T: int) -> None:
     """AdaP-UCB: Algorithm 1 with equation (7)."""
+    epsilon, alpha = algorithm
     adaptive_episodes(env, rng, trace, T, epsilon, UCBIndex(alpha))
 
 
-@compiled
-def adap_klucb(
-    env: Any, rng: np.random.Generator, trace: Any, T: int, epsilon: float, alpha: float
-) -> None:
+class AdapKLUCB(NamedTuple):
+    """The parameters of `adap_klucb`."""
+
+    epsilon: float
+    alpha: float
+
+
+@implements(play, AdapKLUCB)
+def adap_klucb(algorithm: AdapKLUCB, env: Any, rng: Rng, trace: Any, T: int) -> None:
     """AdaP-KLUCB: Algorithm 1 with equation (8)."""
+    epsilon, alpha = algorithm
     adaptive_episodes(env, rng, trace, T, epsilon, KLUCBIndex(alpha))
 
 
-@compiled
-def adap_moss(
-    env: Any, rng: np.random.Generator, trace: Any, T: int, epsilon: float, alpha: float
-) -> None:
+class AdapMOSS(NamedTuple):
+    """The parameters of `adap_moss`."""
+
+    epsilon: float
+    alpha: float
+
+
+@implements(play, AdapMOSS)
+def adap_moss(algorithm: AdapMOSS, env: Any, rng: Rng, trace: Any, T: int) -> None:
     """Algorithm 1 with MOSS's index."""
+    epsilon, alpha = algorithm
     adaptive_episodes(env, rng, trace, T, epsilon, MOSSIndex(alpha, T))
 
 
-@compiled
-def adap_imed(
-    env: Any, rng: np.random.Generator, trace: Any, T: int, epsilon: float, alpha: float
-) -> None:
+class AdapIMED(NamedTuple):
+    """The parameters of `adap_imed`."""
+
+    epsilon: float
+    alpha: float
+
+
+@implements(play, AdapIMED)
+def adap_imed(algorithm: AdapIMED, env: Any, rng: Rng, trace: Any, T: int) -> None:
     """Algorithm 1 with IMED's index."""
+    epsilon, alpha = algorithm
     adaptive_episodes(env, rng, trace, T, epsilon, IMEDIndex(alpha))
 
 
@@ -229,7 +254,7 @@ register(
     Algorithm(
         name="adap_ucb",
         family="bandit",
-        kernel=adap_ucb,
+        form=AdapUCB,
         source="azize2022 Algorithm 1, equation (7)",
         summary="doubling episodes, private UCB index",
         regret="O(Σ α ln T / min{Δ_a, ε})",
@@ -247,7 +272,7 @@ register(
     Algorithm(
         name="adap_klucb",
         family="bandit",
-        kernel=adap_klucb,
+        form=AdapKLUCB,
         source="azize2022 Algorithm 1, equation (8)",
         summary="doubling episodes, private KL-UCB index",
         regret="O(Σ Δ_a ln T / min{d_inf, ε Δ_a})",
@@ -265,7 +290,7 @@ register(
     Algorithm(
         name="adap_moss",
         family="bandit",
-        kernel=adap_moss,
+        form=AdapMOSS,
         source="azize2022 Algorithm 1 with MOSS's index (ours)",
         summary="doubling episodes, private MOSS index",
         regret="no theorem",
@@ -284,7 +309,7 @@ register(
     Algorithm(
         name="adap_imed",
         family="bandit",
-        kernel=adap_imed,
+        form=AdapIMED,
         source="azize2022 Algorithm 1 with IMED's index (ours)",
         summary="doubling episodes, private IMED index",
         regret="no theorem",

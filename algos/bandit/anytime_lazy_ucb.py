@@ -25,13 +25,16 @@ the regret by a gap at most.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from algos.dispatch import compiled
+from algos.blocks import play
+from algos.dispatch import compiled, implements
 from algos.environments import number_of_arms, pull
 from algos.maths.ties import draw_order
+from algos.random.continuous import laplace
+from algos.random.generator import Rng
 from algos.registry import Algorithm, register
 from algos.traces import record, release
 
@@ -119,11 +122,16 @@ def last_round_of(
     return end
 
 
-@compiled
-def anytime_lazy_ucb(
-    env: Any, rng: np.random.Generator, trace: Any, T: int, epsilon: float
-) -> None:
+class AnytimeLazyUCB(NamedTuple):
+    """The parameters of `anytime_lazy_ucb`."""
+
+    epsilon: float
+
+
+@implements(play, AnytimeLazyUCB)
+def anytime_lazy_ucb(algorithm: AnytimeLazyUCB, env: Any, rng: Rng, trace: Any, T: int) -> None:
     """hu2024 Algorithm 1, block by block."""
+    epsilon = algorithm.epsilon
     K = number_of_arms(env)
     mean = np.empty(K)
     O = np.ones(K, np.int64)  # observations behind the private mean, 2^r
@@ -133,7 +141,7 @@ def anytime_lazy_ucb(
     rank = np.arange(K)
     ordered = False
     for j in range(K):  # line 2
-        mean[j] = pull(env, rng, j, j + 1, 1) + rng.laplace(0.0, 1.0 / epsilon)
+        mean[j] = pull(env, rng, j, j + 1, 1) + laplace(rng, 1.0 / epsilon)
         record(trace, env, j + 1, j, 1)
         release(trace, j + 1, j, mean[j])
     t = K
@@ -165,7 +173,7 @@ def anytime_lazy_ucb(
         t = end
         if N[J] == batch:  # lines 6-7
             O[J] = batch
-            mean[J] = (Phi[J] + rng.laplace(0.0, 1.0 / epsilon)) / batch
+            mean[J] = (Phi[J] + laplace(rng, 1.0 / epsilon)) / batch
             N[J] = 0
             Phi[J] = 0.0
             ordered = False
@@ -176,7 +184,7 @@ register(
     Algorithm(
         name="anytime_lazy_ucb",
         family="bandit",
-        kernel=anytime_lazy_ucb,
+        form=AnytimeLazyUCB,
         source="hu2024 Algorithm 1",
         summary="doubling batches, a choice every round",
         regret="O(Σ ln T / min{Δ_a, ε})",

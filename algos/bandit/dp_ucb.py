@@ -23,14 +23,16 @@ a stretch of rounds is played with ucb1's comparison (see there), exact in float
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from algos.dispatch import compiled
+from algos.blocks import play
+from algos.dispatch import compiled, implements
 from algos.environments import number_of_arms, pull
 from algos.maths.ties import argmax
 from algos.maths.tree import levels, prefix_noise
+from algos.random.generator import Rng
 from algos.registry import Algorithm, Parameter, probability, register
 from algos.traces import record, release
 
@@ -54,18 +56,19 @@ def noise_bound(bound: int, K: int, T: int, epsilon: float, gamma: float) -> flo
     return nu * math.sqrt(8.0 * log_2_delta)
 
 
-@compiled
-def dp_ucb(
-    env: Any,
-    rng: np.random.Generator,
-    trace: Any,
-    T: int,
-    epsilon: float,
-    bound: int,
-    budget: int,
-    gamma: float,
-) -> None:
+class DPUCB(NamedTuple):
+    """The parameters of `dp_ucb`."""
+
+    epsilon: float
+    bound: int
+    budget: int
+    gamma: float
+
+
+@implements(play, DPUCB)
+def dp_ucb(algorithm: DPUCB, env: Any, rng: Rng, trace: Any, T: int) -> None:
     """Play argmax_j  (noisy sum_j + B) / n_j + √(2 ln t / n_j), after one pull of each arm."""
+    epsilon, bound, budget, gamma = algorithm
     K = number_of_arms(env)
     if budget == 1:
         epsilon /= K
@@ -115,7 +118,7 @@ register(
     Algorithm(
         name="dp_ucb",
         family="bandit",
-        kernel=dp_ucb,
+        form=DPUCB,
         source="Mishra & Thakurta 2015; sajed2019 §1",
         summary="UCB on noisy sums from a tree per arm",
         regret="O(Σ ln T / Δ_a + K ln^2.5 T / ε)",

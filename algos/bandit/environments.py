@@ -8,6 +8,9 @@ import numpy as np
 
 from algos.dispatch import implements
 from algos.environments import block_regret, number_of_arms, pull
+from algos.random.continuous import beta
+from algos.random.discrete import binomial
+from algos.random.generator import Rng, uniform
 
 
 class BernoulliArms(NamedTuple):
@@ -72,19 +75,15 @@ def gap_times_plays(env: Arms, action: int, n: int) -> float:
 
 
 @implements(pull, BernoulliArms)
-def pull_bernoulli(
-    env: BernoulliArms, rng: np.random.Generator, arm: int, t: int, n: int, step: int = 1
-) -> float:
+def pull_bernoulli(env: BernoulliArms, rng: Rng, arm: int, t: int, n: int, step: int = 1) -> float:
     """One binomial draw."""
     if n == 1:  # the same law as Binomial(1, μ), an order of magnitude cheaper
-        return 1.0 if rng.random() < env.means[arm] else 0.0
-    return float(rng.binomial(n, env.means[arm]))
+        return 1.0 if uniform(rng) < env.means[arm] else 0.0
+    return float(binomial(rng, n, env.means[arm]))
 
 
 @implements(pull, FiniteSupportArms)
-def pull_finite(
-    env: FiniteSupportArms, rng: np.random.Generator, arm: int, t: int, n: int, step: int = 1
-) -> float:
+def pull_finite(env: FiniteSupportArms, rng: Rng, arm: int, t: int, n: int, step: int = 1) -> float:
     """How often each value comes, given how often those before it did."""
     left, mass, total = n, 1.0, 0.0
     last = env.values.shape[1] - 1
@@ -93,7 +92,7 @@ def pull_finite(
         if left == 0:
             break
         if p > 0.0:
-            count = left if p >= mass else rng.binomial(left, p / mass)
+            count = left if p >= mass else binomial(rng, left, p / mass)
             total += env.values[arm, v] * count
             left -= count
             mass -= p
@@ -101,32 +100,26 @@ def pull_finite(
 
 
 @implements(pull, BetaArms)
-def pull_beta(
-    env: BetaArms, rng: np.random.Generator, arm: int, t: int, n: int, step: int = 1
-) -> float:
+def pull_beta(env: BetaArms, rng: Rng, arm: int, t: int, n: int, step: int = 1) -> float:
     """One draw a round."""
     total = 0.0
     for _ in range(n):
-        total += rng.beta(env.a[arm], env.b[arm])
+        total += beta(rng, env.a[arm], env.b[arm])
     return total
 
 
 @implements(pull, UniformArms)
-def pull_uniform(
-    env: UniformArms, rng: np.random.Generator, arm: int, t: int, n: int, step: int = 1
-) -> float:
+def pull_uniform(env: UniformArms, rng: Rng, arm: int, t: int, n: int, step: int = 1) -> float:
     """One draw a round."""
     low, width = env.low[arm], env.high[arm] - env.low[arm]
     total = 0.0
     for _ in range(n):
-        total += low + width * rng.random()
+        total += low + width * uniform(rng)
     return total
 
 
 @implements(pull, RewardTable)
-def pull_table(
-    env: RewardTable, rng: np.random.Generator, arm: int, t: int, n: int, step: int = 1
-) -> float:
+def pull_table(env: RewardTable, rng: Rng, arm: int, t: int, n: int, step: int = 1) -> float:
     """The sum of the rows asked for."""
     total = 0.0
     for i in range(n):

@@ -21,14 +21,16 @@ otherwise, and only that is checked:
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from algos.dispatch import compiled
+from algos.blocks import play
+from algos.dispatch import compiled, implements
 from algos.environments import number_of_arms, pull
 from algos.maths.kl import divergence
 from algos.maths.ties import argmax, argmin
+from algos.random.generator import Rng
 from algos.registry import Algorithm, register
 from algos.traces import record
 
@@ -51,8 +53,12 @@ def imed_index(mean: float, n: int, best: float) -> float:
     return n * divergence(mean, best - mean) + math.log(n)
 
 
-@compiled
-def moss(env: Any, rng: np.random.Generator, trace: Any, T: int) -> None:
+class MOSS(NamedTuple):
+    """The parameters of `moss`."""
+
+
+@implements(play, MOSS)
+def moss(algorithm: MOSS, env: Any, rng: Rng, trace: Any, T: int) -> None:
     """Play the arm of the largest MOSS index for T rounds."""
     K = number_of_arms(env)
     total = np.zeros(K)
@@ -87,8 +93,12 @@ def moss(env: Any, rng: np.random.Generator, trace: Any, T: int) -> None:
         record(trace, env, start, arm, t - start + 1)
 
 
-@compiled
-def imed(env: Any, rng: np.random.Generator, trace: Any, T: int) -> None:
+class IMED(NamedTuple):
+    """The parameters of `imed`."""
+
+
+@implements(play, IMED)
+def imed(algorithm: IMED, env: Any, rng: Rng, trace: Any, T: int) -> None:
     """Play the arm of the smallest IMED index for T rounds."""
     K = number_of_arms(env)
     total = np.zeros(K)
@@ -136,7 +146,7 @@ register(
     Algorithm(
         name="moss",
         family="bandit",
-        kernel=moss,
+        form=MOSS,
         source="Audibert & Bubeck 2010",
         summary="mean + √(max{0, ln(T/(K n))}/n), round by round",
         regret="O(√(K T)), O(K ln T / Δ)",
@@ -150,7 +160,7 @@ register(
     Algorithm(
         name="imed",
         family="bandit",
-        kernel=imed,
+        form=IMED,
         source="Honda & Takemura 2015",
         summary="least n·kl(mean, best) + ln n, round by round",
         regret="Σ Δ_a ln T / d(μ_a, μ*)",

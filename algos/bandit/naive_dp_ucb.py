@@ -13,20 +13,30 @@ needs K fresh draws by definition, so there is nothing to skip. At ε = inf it i
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from algos.dispatch import compiled
+from algos.blocks import play
+from algos.dispatch import implements
 from algos.environments import number_of_arms, pull
 from algos.maths.ties import argmax
+from algos.random.continuous import laplace
+from algos.random.generator import Rng
 from algos.registry import Algorithm, register
 from algos.traces import record, release
 
 
-@compiled
-def naive_dp_ucb(env: Any, rng: np.random.Generator, trace: Any, T: int, epsilon: float) -> None:
+class NaiveDPUCB(NamedTuple):
+    """The parameters of `naive_dp_ucb`."""
+
+    epsilon: float
+
+
+@implements(play, NaiveDPUCB)
+def naive_dp_ucb(algorithm: NaiveDPUCB, env: Any, rng: Rng, trace: Any, T: int) -> None:
     """Play argmax_j  mean_j + Lap(K T / (ε n_j)) + √(2 ln t / n_j), every noise fresh."""
+    epsilon = algorithm.epsilon
     K = number_of_arms(env)
     scale = float(K) * T / epsilon
     total = np.zeros(K)
@@ -38,7 +48,7 @@ def naive_dp_ucb(env: Any, rng: np.random.Generator, trace: Any, T: int, epsilon
     for t in range(K + 1, T + 1):
         root = math.sqrt(2.0 * math.log(t))
         for j in range(K):
-            mean = total[j] / n[j] + rng.laplace(0.0, scale / n[j])
+            mean = total[j] / n[j] + laplace(rng, scale / n[j])
             release(trace, t - 1, j, mean)
             index[j] = mean + root / math.sqrt(n[j])
         arm = argmax(index, rng)
@@ -51,7 +61,7 @@ register(
     Algorithm(
         name="naive_dp_ucb",
         family="bandit",
-        kernel=naive_dp_ucb,
+        form=NaiveDPUCB,
         source="azize2022 §4, first baseline",
         summary="UCB1, fresh noise on each of K·T means",
         regret="O(T)",

@@ -14,12 +14,15 @@ what `dp_se` becomes at ε = inf.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from algos.dispatch import compiled
+from algos.blocks import play
+from algos.dispatch import compiled, implements
 from algos.environments import number_of_arms, pull
+from algos.random.continuous import laplace
+from algos.random.generator import Rng
 from algos.registry import Algorithm, Sizes, probability, register
 from algos.traces import record, record_cycle, release
 
@@ -27,7 +30,7 @@ from algos.traces import record, record_cycle, release
 @compiled
 def eliminate(
     env: Any,
-    rng: np.random.Generator,
+    rng: Rng,
     trace: Any,
     T: int,
     epsilon: float,
@@ -58,7 +61,7 @@ def eliminate(
         best = -math.inf
         for i in range(S.size):  # lines 17-18
             if private:
-                mean[i] += rng.laplace(0.0, 1.0 / (epsilon * passes))
+                mean[i] += laplace(rng, 1.0 / (epsilon * passes))
                 release(trace, t, S[i], mean[i])
             best = max(best, mean[i])
         S = S[best - mean[: S.size] <= 2.0 * h + 2.0 * c]  # lines 19-20
@@ -66,19 +69,32 @@ def eliminate(
         record(trace, env, t + 1, S[0], T - t)  # line 22
 
 
-@compiled
-def dp_se(
-    env: Any, rng: np.random.Generator, trace: Any, T: int, epsilon: float, beta: float
-) -> None:
+class DPSE(NamedTuple):
+    """The parameters of `dp_se`."""
+
+    epsilon: float
+    beta: float
+
+
+@implements(play, DPSE)
+def dp_se(algorithm: DPSE, env: Any, rng: Rng, trace: Any, T: int) -> None:
     """DP Successive Elimination with failure probability `beta`."""
+    epsilon, beta = algorithm
     eliminate(env, rng, trace, T, epsilon, beta, True)
 
 
-@compiled
+class SuccessiveElimination(NamedTuple):
+    """The parameters of `successive_elimination`."""
+
+    beta: float
+
+
+@implements(play, SuccessiveElimination)
 def successive_elimination(
-    env: Any, rng: np.random.Generator, trace: Any, T: int, beta: float
+    algorithm: SuccessiveElimination, env: Any, rng: Rng, trace: Any, T: int
 ) -> None:
     """Successive elimination without privacy: the same epochs, no noise."""
+    beta = algorithm.beta
     eliminate(env, rng, trace, T, math.inf, beta, False)
 
 
@@ -92,7 +108,7 @@ register(
     Algorithm(
         name="dp_se",
         family="bandit",
-        kernel=dp_se,
+        form=DPSE,
         source="sajed2019 Algorithm 3",
         summary="epochs, eliminates arms by noisy means",
         regret="O(Σ ln T / Δ_a + K ln T / ε)",
@@ -112,7 +128,7 @@ register(
     Algorithm(
         name="successive_elimination",
         family="bandit",
-        kernel=successive_elimination,
+        form=SuccessiveElimination,
         source="sajed2019 Algorithm 3 without noise",
         summary="epochs, eliminates arms by means",
         regret="O(Σ ln T / Δ_a)",

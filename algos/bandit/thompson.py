@@ -27,11 +27,12 @@ is exact up to the relative error of a Beta tail, 1e-11; the actions for a seed 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from algos.dispatch import compiled
+from algos.blocks import play
+from algos.dispatch import compiled, implements
 from algos.environments import number_of_arms, pull
 from algos.maths.posterior import (
     chance_of_some,
@@ -41,6 +42,8 @@ from algos.maths.posterior import (
     winner_when_open,
 )
 from algos.maths.ties import argmax
+from algos.random.continuous import beta, laplace
+from algos.random.generator import Rng, uniform
 from algos.registry import Algorithm, Parameter, Sizes, register
 from algos.traces import record, release
 
@@ -64,9 +67,16 @@ def foremost(a: np.ndarray, b: np.ndarray) -> int:
     return best
 
 
-@compiled
-def thompson_beta(env: Any, rng: np.random.Generator, trace: Any, T: int, draws: int) -> None:
+class ThompsonBeta(NamedTuple):
+    """The parameters of `thompson_beta`."""
+
+    draws: int
+
+
+@implements(play, ThompsonBeta)
+def thompson_beta(algorithm: ThompsonBeta, env: Any, rng: Rng, trace: Any, T: int) -> None:
     """hu2024 Algorithm 2; `draws` is the place in DRAWS."""
+    draws = algorithm.draws
     K = number_of_arms(env)
     a = np.ones(K)  # successes + 1
     b = np.ones(K)  # failures + 1
@@ -80,7 +90,7 @@ def thompson_beta(env: Any, rng: np.random.Generator, trace: Any, T: int, draws:
             t += 1
             literal -= 1
             for j in range(K):  # line 4
-                theta[j] = rng.beta(a[j], b[j])
+                theta[j] = beta(rng, a[j], b[j])
             J = argmax(theta, rng)  # line 5
             X = pull(env, rng, J, t, 1)
             a[J] += X
@@ -112,7 +122,7 @@ def thompson_beta(env: Any, rng: np.random.Generator, trace: Any, T: int, draws:
             t += 1
             J = A
             open_chances(A, x, a, b, q)
-            if rng.random() * p < chance_of_some(q, 0):
+            if uniform(rng) * p < chance_of_some(q, 0):
                 J = winner_when_open(A, x, a, b, q, theta, rng)
             X = pull(env, rng, J, t, 1)
             a[J] += X
@@ -132,11 +142,17 @@ def posteriors(
         b[j] = (1.0 - clipped) * O[j] + 1.0
 
 
-@compiled
-def lazy_dp_ts(
-    env: Any, rng: np.random.Generator, trace: Any, T: int, epsilon: float, draws: int
-) -> None:
+class LazyDPTS(NamedTuple):
+    """The parameters of `lazy_dp_ts`."""
+
+    epsilon: float
+    draws: int
+
+
+@implements(play, LazyDPTS)
+def lazy_dp_ts(algorithm: LazyDPTS, env: Any, rng: Rng, trace: Any, T: int) -> None:
     """hu2024 Algorithm 3; `draws` is the place in DRAWS."""
+    epsilon, draws = algorithm
     K = number_of_arms(env)
     mean = np.empty(K)
     O = np.ones(K, np.int64)  # observations behind the private mean, 2^r
@@ -147,7 +163,7 @@ def lazy_dp_ts(
     theta = np.empty(K)
     q = np.empty(K)
     for j in range(K):  # line 2
-        mean[j] = pull(env, rng, j, j + 1, 1) + rng.laplace(0.0, 1.0 / epsilon)
+        mean[j] = pull(env, rng, j, j + 1, 1) + laplace(rng, 1.0 / epsilon)
         record(trace, env, j + 1, j, 1)
         release(trace, j + 1, j, mean[j])
     t, literal = K, T  # the next `literal` rounds draw every posterior
@@ -159,7 +175,7 @@ def lazy_dp_ts(
             literal -= 1
             n = 1
             for j in range(K):  # line 4
-                theta[j] = rng.beta(a[j], b[j])
+                theta[j] = beta(rng, a[j], b[j])
             J = argmax(theta, rng)  # line 5
         else:
             J = foremost(a, b)
@@ -184,7 +200,7 @@ def lazy_dp_ts(
                 n = 1
                 posteriors(t + 1, epsilon, mean, O, a, b)
                 open_chances(J, x, a, b, q)
-                if rng.random() * p < chance_of_some(q, 0):
+                if uniform(rng) * p < chance_of_some(q, 0):
                     J = winner_when_open(J, x, a, b, q, theta, rng)
         record(trace, env, t + 1, J, n)
         N[J] += n  # line 6
@@ -192,7 +208,7 @@ def lazy_dp_ts(
         t += n
         if N[J] == 2 * O[J]:  # lines 7-8
             O[J] *= 2
-            mean[J] = (Phi[J] + rng.laplace(0.0, 1.0 / epsilon)) / O[J]
+            mean[J] = (Phi[J] + laplace(rng, 1.0 / epsilon)) / O[J]
             N[J], Phi[J] = 0, 0.0
             release(trace, t, J, mean[J])
 
@@ -212,7 +228,7 @@ register(
     Algorithm(
         name="thompson_beta",
         family="bandit",
-        kernel=thompson_beta,
+        form=ThompsonBeta,
         source="hu2024 Algorithm 2; Agrawal & Goyal 2017",
         summary="the arm of the largest posterior draw",
         regret="Σ Δ_a ln T / d(μ_a, μ*)",
@@ -226,7 +242,7 @@ register(
     Algorithm(
         name="lazy_dp_ts",
         family="bandit",
-        kernel=lazy_dp_ts,
+        form=LazyDPTS,
         source="hu2024 Algorithm 3",
         summary="optimistic posterior draws, doubling batches",
         regret="O(Σ ln T / min{Δ_a, ε})",

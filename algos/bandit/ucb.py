@@ -15,20 +15,26 @@ float64 too, so the actions are those of the plain loop; `ahead` only sets how f
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from algos.dispatch import compiled
+from algos.blocks import play
+from algos.dispatch import implements
 from algos.environments import number_of_arms, pull
 from algos.maths.kl import divergence, upper_index, upper_rank
 from algos.maths.ties import argmax
+from algos.random.generator import Rng
 from algos.registry import Algorithm, Parameter, register
 from algos.traces import record
 
 
-@compiled
-def ucb1(env: Any, rng: np.random.Generator, trace: Any, T: int) -> None:
+class UCB1(NamedTuple):
+    """The parameters of `ucb1`."""
+
+
+@implements(play, UCB1)
+def ucb1(algorithm: UCB1, env: Any, rng: Rng, trace: Any, T: int) -> None:
     """Play argmax_j  mean_j + √(2 ln t / n_j), after one pull of each arm."""
     K = number_of_arms(env)
     total = np.zeros(K)
@@ -66,9 +72,16 @@ def ucb1(env: Any, rng: np.random.Generator, trace: Any, T: int) -> None:
         ahead = 2 * ahead if t == far else max(1, ahead // 2)
 
 
-@compiled
-def kl_ucb(env: Any, rng: np.random.Generator, trace: Any, T: int, c: float) -> None:
+class KLUCB(NamedTuple):
+    """The parameters of `kl_ucb`."""
+
+    c: float
+
+
+@implements(play, KLUCB)
+def kl_ucb(algorithm: KLUCB, env: Any, rng: Rng, trace: Any, T: int) -> None:
     """Play argmax_j  max{q : n_j d(mean_j, q) ≤ ln t + c ln ln t}, after one pull of each."""
+    c = algorithm.c
     K = number_of_arms(env)
     total = np.zeros(K)
     n = np.zeros(K, np.int64)
@@ -110,7 +123,7 @@ register(
     Algorithm(
         name="ucb1",
         family="bandit",
-        kernel=ucb1,
+        form=UCB1,
         source="Auer et al. 2002; sajed2019 §2",
         summary="mean + √(2 ln t / n), round by round",
         regret="O(Σ ln T / Δ_a)",
@@ -123,7 +136,7 @@ register(
     Algorithm(
         name="kl_ucb",
         family="bandit",
-        kernel=kl_ucb,
+        form=KLUCB,
         source="Garivier & Cappé 2011, Algorithm 1",
         summary="Bernoulli KL index, round by round",
         regret="Σ Δ_a ln T / d(μ_a, μ*)",

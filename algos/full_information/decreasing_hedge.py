@@ -19,13 +19,15 @@ numbers, and as looking ahead does not go by T, those up to t do not depend on T
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from algos.dispatch import compiled
+from algos.blocks import play
+from algos.dispatch import compiled, implements
 from algos.environments import number_of_arms
 from algos.full_information.environments import observe
+from algos.random.generator import Rng, uniform
 from algos.registry import Algorithm, register
 from algos.traces import record
 
@@ -51,8 +53,12 @@ def look_ahead(lead: float, mass: float, eta: float) -> int:
     return int(min(0.5 * lead, (x - math.log(max(x, 1.0))) / eta))
 
 
-@compiled
-def decreasing_hedge(env: Any, rng: np.random.Generator, trace: Any, T: int) -> None:
+class DecreasingHedge(NamedTuple):
+    """The parameters of `decreasing_hedge`."""
+
+
+@implements(play, DecreasingHedge)
+def decreasing_hedge(algorithm: DecreasingHedge, env: Any, rng: Rng, trace: Any, T: int) -> None:
     """Sample J_t with P(j) ∝ exp(η_t G_j(t - 1)), η_t = 2√(ln K/t)."""
     K = number_of_arms(env)
     log_K = math.log(K)
@@ -74,11 +80,11 @@ def decreasing_hedge(env: Any, rng: np.random.Generator, trace: Any, T: int) -> 
             if n > 0:
                 before, behind = others(G, J, n, 2.0 * math.sqrt(log_K / (t + n)))
         end = min(n, T - t - 1)
-        u = rng.random()
+        u = uniform(rng)
         played = 0
         while played < end and before <= u < 1.0 - behind:
             played += 1
-            u = rng.random()
+            u = uniform(rng)
         if played > 0:
             record(trace, env, t + 1, J, played)
             observe(env, rng, t + 1, played, G)
@@ -104,7 +110,7 @@ register(
     Algorithm(
         name="decreasing_hedge",
         family="full_information",
-        kernel=decreasing_hedge,
+        form=DecreasingHedge,
         source="Mourtada & Gaïffas 2019; hu2024 §2",
         summary="exponential weights, η_t = 2√(ln K/t)",
         regret="O(ln K/Δ_min)",

@@ -15,20 +15,26 @@ it costs O(K √T). Sums are float64: exact up to 2^53 rounds where rewards are 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from algos.dispatch import compiled
+from algos.blocks import play
+from algos.dispatch import implements
 from algos.environments import number_of_arms
 from algos.full_information.environments import observe
 from algos.maths.ties import argmax
+from algos.random.generator import Rng
 from algos.registry import Algorithm, register
 from algos.traces import record
 
 
-@compiled
-def ftl(env: Any, rng: np.random.Generator, trace: Any, T: int) -> None:
+class FTL(NamedTuple):
+    """The parameters of `ftl`."""
+
+
+@implements(play, FTL)
+def ftl(algorithm: FTL, env: Any, rng: Rng, trace: Any, T: int) -> None:
     """Play argmax_j of the aggregated rewards, block by block."""
     K = number_of_arms(env)
     total = np.zeros(K)
@@ -58,7 +64,7 @@ register(
     Algorithm(
         name="ftl",
         family="full_information",
-        kernel=ftl,
+        form=FTL,
         source="hu2024 §1 and §2; van Erven et al. 2014",
         summary="largest aggregated reward so far",
         regret="O(ln K/Δ_min)",

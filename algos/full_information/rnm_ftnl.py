@@ -23,21 +23,24 @@ apart; `noise = 2` gives ε-DP under replacement. Lap(K/ε) suffices for ftnl.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from algos.dispatch import compiled
+from algos.blocks import play
+from algos.dispatch import compiled, implements
 from algos.environments import number_of_arms
 from algos.full_information.environments import observe
 from algos.maths.ties import argmax
+from algos.random.continuous import laplace
+from algos.random.generator import Rng
 from algos.registry import Algorithm, Sizes, positive, register
 from algos.traces import record, release
 
 
 @compiled
 def follow_noisy_leader(
-    env: Any, rng: np.random.Generator, trace: Any, T: int, scale: float, report_max: bool
+    env: Any, rng: Rng, trace: Any, T: int, scale: float, report_max: bool
 ) -> None:
     """hu2024 Algorithm 4 with Lap(scale); `report_max`: the sums themselves are not released."""
     K = number_of_arms(env)
@@ -49,7 +52,7 @@ def follow_noisy_leader(
         observe(env, rng, t + 1, length, Phi)
         t += length
         for j in range(K):  # line 5
-            Phi[j] += rng.laplace(0.0, scale)
+            Phi[j] += laplace(rng, scale)
             if not report_max:
                 release(trace, t, j, Phi[j])
         J = argmax(Phi, rng)
@@ -61,20 +64,32 @@ def follow_noisy_leader(
         record(trace, env, t + 1, J, T - t)
 
 
-@compiled
-def ftnl(
-    env: Any, rng: np.random.Generator, trace: Any, T: int, epsilon: float, noise: float
-) -> None:
+class FTNL(NamedTuple):
+    """The parameters of `ftnl`."""
+
+    epsilon: float
+    noise: float
+
+
+@implements(play, FTNL)
+def ftnl(algorithm: FTNL, env: Any, rng: Rng, trace: Any, T: int) -> None:
     """Follow the Noisy Leader: Lap(noise · K/ε) on every sum."""
+    epsilon, noise = algorithm
     scale = noise * number_of_arms(env) / epsilon
     follow_noisy_leader(env, rng, trace, T, scale, False)
 
 
-@compiled
-def rnm_ftnl(
-    env: Any, rng: np.random.Generator, trace: Any, T: int, epsilon: float, noise: float
-) -> None:
+class RNMFTNL(NamedTuple):
+    """The parameters of `rnm_ftnl`."""
+
+    epsilon: float
+    noise: float
+
+
+@implements(play, RNMFTNL)
+def rnm_ftnl(algorithm: RNMFTNL, env: Any, rng: Rng, trace: Any, T: int) -> None:
     """Report-Noisy-Max FTNL: Lap(noise/ε) on every sum, of which only the arg max is used."""
+    epsilon, noise = algorithm
     follow_noisy_leader(env, rng, trace, T, noise / epsilon, True)
 
 
@@ -86,7 +101,7 @@ register(
     Algorithm(
         name="ftnl",
         family="full_information",
-        kernel=ftnl,
+        form=FTNL,
         source="hu2024 §5, before Algorithm 4",
         summary="doubling epochs, leader by sums with Lap(K/ε)",
         regret="O(ln K · max{1/Δ_min, K/ε})",
@@ -103,7 +118,7 @@ register(
     Algorithm(
         name="rnm_ftnl",
         family="full_information",
-        kernel=rnm_ftnl,
+        form=RNMFTNL,
         source="hu2024 Algorithm 4",
         summary="doubling epochs, report noisy max with Lap(1/ε)",
         regret="O(ln K/Δ_min + ln K ln(Δ_max/max{Δ_min, ε})/ε)",

@@ -17,18 +17,10 @@ import numpy as np
 
 from algos.dispatch import compiled
 from algos.maths.kl import divergence
+from algos.maths.stirling import LOG_ROOT_2PI, stirling_error
 from algos.maths.ties import argmax
-
-LOG_ROOT_2PI = 0.5 * math.log(2.0 * math.pi)
-
-
-@compiled
-def stirling_error(z: float) -> float:
-    """ln Γ(z) - ((z - 1/2) ln z - z + ln √(2π)), for z ≥ 1."""
-    if z < 16.0:
-        return math.lgamma(z) - ((z - 0.5) * math.log(z) - z + LOG_ROOT_2PI)
-    w = 1.0 / (z * z)
-    return (1.0 / 12.0 - w * (1.0 / 360.0 - w * (1.0 / 1260.0 - w / 1680.0))) / z
+from algos.random.continuous import beta
+from algos.random.generator import Rng, uniform
 
 
 @compiled
@@ -76,7 +68,7 @@ def log_density_ratio(theta: float, at: float, a: float, b: float) -> float:
 
 
 @compiled
-def draw_above(x: float, a: float, b: float, q: float, rng: np.random.Generator) -> float:
+def draw_above(x: float, a: float, b: float, q: float, rng: Rng) -> float:
     """θ ~ Beta(a, b) given θ ≥ x, where q = P(θ ≥ x).
 
     Where that is rare, by rejection from the exponential that touches the log-concave density at
@@ -84,28 +76,26 @@ def draw_above(x: float, a: float, b: float, q: float, rng: np.random.Generator)
     """
     if q > 0.1:
         while True:
-            theta = rng.beta(a, b)
+            theta = beta(rng, a, b)
             if theta >= x:
                 return theta
     fall = (b - 1.0) / (1.0 - x) - (a - 1.0) / x
     if fall * (1.0 - x) < 1.0:
         peak = x if fall >= 0.0 else (a - 1.0) / (a + b - 2.0)
         while True:
-            theta = x + (1.0 - x) * rng.random()
-            if math.log1p(-rng.random()) <= log_density_ratio(theta, peak, a, b):
+            theta = x + (1.0 - x) * uniform(rng)
+            if math.log1p(-uniform(rng)) <= log_density_ratio(theta, peak, a, b):
                 return theta
     while True:
-        theta = x - math.log1p(-rng.random()) / fall
+        theta = x - math.log1p(-uniform(rng)) / fall
         if theta < 1.0:
             accepted = log_density_ratio(theta, x, a, b) + fall * (theta - x)
-            if math.log1p(-rng.random()) <= accepted:
+            if math.log1p(-uniform(rng)) <= accepted:
                 return theta
 
 
 @compiled
-def draw_side(
-    above: bool, x: float, a: float, b: float, q: float, rng: np.random.Generator
-) -> float:
+def draw_side(above: bool, x: float, a: float, b: float, q: float, rng: Rng) -> float:
     """θ ~ Beta(a, b) given θ ≥ x or given θ < x, a side of probability q."""
     if above:
         return draw_above(x, a, b, q, rng)
@@ -160,24 +150,24 @@ def winner_when_open(
     b: np.ndarray,
     q: np.ndarray,
     theta: np.ndarray,
-    rng: np.random.Generator,
+    rng: Rng,
 ) -> int:
     """The arm of the largest draw, all K drawn given that at least one arm opens the round."""
     opened = False
     for j in range(a.size):
         if opened:
-            theta[j] = rng.beta(a[j], b[j])
+            theta[j] = beta(rng, a[j], b[j])
             continue
         later = chance_of_some(q, j + 1)
-        opened = later == 0.0 or rng.random() * (q[j] + (1.0 - q[j]) * later) < q[j]
+        opened = later == 0.0 or uniform(rng) * (q[j] + (1.0 - q[j]) * later) < q[j]
         above = opened != (j == A)  # A opens from below, the others from above
         theta[j] = draw_side(above, x, a[j], b[j], q[j] if opened else 1.0 - q[j], rng)
     return argmax(theta, rng)
 
 
 @compiled
-def rounds_before(p: float, rng: np.random.Generator) -> float:
+def rounds_before(p: float, rng: Rng) -> float:
     """Failures before the first success of probability p: Geometric, as a float (may be huge)."""
     if p <= 0.0:
         return math.inf
-    return math.floor(math.log1p(-rng.random()) / math.log1p(-min(p, 1.0 - 1e-16)))
+    return math.floor(math.log1p(-uniform(rng)) / math.log1p(-min(p, 1.0 - 1e-16)))

@@ -9,10 +9,11 @@ from __future__ import annotations
 import numpy as np
 
 from algos.dispatch import compiled
+from algos.random.generator import Rng, uniform
 
 
 @compiled
-def argmax(index: np.ndarray, rng: np.random.Generator) -> int:
+def argmax(index: np.ndarray, rng: Rng) -> int:
     """Position of the largest of `index` (K,); ties by one uniform draw from `rng`."""
     best, tied = 0, 1
     for j in range(1, index.size):
@@ -22,7 +23,7 @@ def argmax(index: np.ndarray, rng: np.random.Generator) -> int:
             tied += 1
     if tied == 1:
         return best
-    wanted = int(rng.random() * tied)
+    wanted = int(uniform(rng) * tied)
     for j in range(best, index.size):
         if index[j] == index[best]:
             if wanted == 0:
@@ -32,18 +33,18 @@ def argmax(index: np.ndarray, rng: np.random.Generator) -> int:
 
 
 @compiled
-def argmin(index: np.ndarray, rng: np.random.Generator) -> int:
+def argmin(index: np.ndarray, rng: Rng) -> int:
     """Position of the smallest of `index` (K,); ties as in `argmax`."""
     return argmax(-index, rng)
 
 
 @compiled
-def draw_order(rank: np.ndarray, rng: np.random.Generator) -> None:
+def draw_order(rank: np.ndarray, rng: Rng) -> None:
     """Fill `rank` (K,) int64 with the arms' places in a uniform order (Fisher–Yates)."""
     K = rank.size
     order = np.arange(K)
     for i in range(K - 1, 0, -1):
-        j = int(rng.random() * (i + 1))
+        j = int(uniform(rng) * (i + 1))
         order[i], order[j] = order[j], order[i]
     for position in range(K):
         rank[order[position]] = position

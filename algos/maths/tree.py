@@ -19,6 +19,8 @@ from __future__ import annotations
 import numpy as np
 
 from algos.dispatch import compiled
+from algos.random.continuous import laplace
+from algos.random.generator import Rng
 
 
 @compiled
@@ -42,7 +44,7 @@ def lowest_digit(n: int) -> int:
 
 
 @compiled
-def prefix_noise(noise: np.ndarray, n: int, scale: float, rng: np.random.Generator) -> float:
+def prefix_noise(noise: np.ndarray, n: int, scale: float, rng: Rng) -> float:
     """The noise of the prefix sum that is released after leaf n; call once for n = 1, 2, …
 
     Args:
@@ -53,7 +55,7 @@ def prefix_noise(noise: np.ndarray, n: int, scale: float, rng: np.random.Generat
         rng: one draw is taken from it.
     """
     digit = lowest_digit(n)
-    value = rng.laplace(0.0, scale)
+    value = laplace(rng, scale)
     above = n & (n - 1)
     if above:
         value += noise[lowest_digit(above)]

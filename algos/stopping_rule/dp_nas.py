@@ -31,13 +31,16 @@ about (R/|μ|) ln t blocks, not t. Where p̄ underflows (below 1e-308) no candid
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from algos.blocks import play
 from algos.checkpoints import LONGEST
-from algos.dispatch import compiled
+from algos.dispatch import compiled, implements
 from algos.environments import pull
+from algos.random.continuous import exponential, laplace
+from algos.random.generator import Rng, uniform
 from algos.registry import Algorithm, register
 from algos.stopping_rule.nas import ALPHA, BETA, barrier
 from algos.stopping_rule.traces import halt
@@ -61,20 +64,21 @@ def bar(t: int, R: float, sigma: float, sigma3: float, alpha: float, beta: float
     return barrier(t, math.log(16.0 * s * s / beta), R, alpha) + c  # line 8
 
 
-@compiled
-def dp_nas(
-    env: Any,
-    rng: np.random.Generator,
-    trace: Any,
-    T: int,
-    epsilon: float,
-    alpha: float,
-    beta: float,
-) -> None:
+class DPNAS(NamedTuple):
+    """The parameters of `dp_nas`."""
+
+    epsilon: float
+    alpha: float
+    beta: float
+
+
+@implements(play, DPNAS)
+def dp_nas(algorithm: DPNAS, env: Any, rng: Rng, trace: Any, T: int) -> None:
     """sajed2019 Algorithm 1; its A_t as candidates, see the module."""
+    epsilon, alpha, beta = algorithm
     R = env.R
     sigma, sigma3 = 12.0 * R / epsilon, 4.0 * R / epsilon  # line 1; sigma_1 = sigma_2
-    B = rng.laplace(0.0, sigma)  # line 2
+    B = laplace(rng, sigma)  # line 2
     S, t = 0.0, 0  # line 3
     while t < T:  # lines 4-10; np.floor, since math.floor makes an int64 that can overflow
         G = bar(t + 1, R, sigma, sigma3, alpha, beta) + B - abs(S)
@@ -82,10 +86,10 @@ def dp_nas(
         p_bar = below(G - n * R, sigma)
         wait = math.inf  # rounds until the first candidate
         if p_bar == 1.0:
-            rng.standard_exponential()
+            exponential(rng)
             wait = 1.0
         elif p_bar > 0.0:
-            wait = 1.0 + np.floor(rng.standard_exponential() / -math.log1p(-p_bar))
+            wait = 1.0 + np.floor(exponential(rng) / -math.log1p(-p_bar))
         block = int(min(n, wait))
         if block > T - t:
             break
@@ -93,8 +97,8 @@ def dp_nas(
         t += block
         if wait <= n:
             gap = bar(t, R, sigma, sigma3, alpha, beta) + B - abs(S)
-            if rng.random() * p_bar < below(gap, sigma):  # line 10
-                estimate = (S + rng.laplace(0.0, sigma3)) / t  # lines 11-12
+            if uniform(rng) * p_bar < below(gap, sigma):  # line 10
+                estimate = (S + laplace(rng, sigma3)) / t  # lines 11-12
                 record(trace, env, 1, 0, t)
                 release(trace, t, 0, estimate)
                 halt(trace, t, estimate)
@@ -102,32 +106,33 @@ def dp_nas(
     record(trace, env, 1, 0, T)
 
 
-@compiled
-def dp_exp_nas(
-    env: Any,
-    rng: np.random.Generator,
-    trace: Any,
-    T: int,
-    epsilon: float,
-    alpha: float,
-    beta: float,
-) -> None:
+class DPExpNAS(NamedTuple):
+    """The parameters of `dp_exp_nas`."""
+
+    epsilon: float
+    alpha: float
+    beta: float
+
+
+@implements(play, DPExpNAS)
+def dp_exp_nas(algorithm: DPExpNAS, env: Any, rng: Rng, trace: Any, T: int) -> None:
     """sajed2019 Algorithm 2: tests at t = 2, 4, 8, … only."""
+    epsilon, alpha, beta = algorithm
     R = env.R
     sigma, sigma3 = 12.0 * R / epsilon, 4.0 * R / epsilon  # line 1; sigma_1 = sigma_2
-    B = rng.laplace(0.0, sigma)  # line 2
+    B = laplace(rng, sigma)  # line 2
     S, t, k = 0.0, 0, 0  # line 3
     while 2 * max(t, 1) <= T:  # line 4
         k += 1  # line 5
         n = 2 if t == 0 else t
         S += pull(env, rng, 0, t + 1, n)  # lines 6-9
         t += n
-        A = rng.laplace(0.0, sigma)  # line 10
+        A = laplace(rng, sigma)  # line 10
         c = sigma * (math.log(4.0 / beta) + math.log(8.0 * k**2 / beta))
         c += sigma3 / alpha * math.log(4.0 / beta)  # line 11
         threshold = barrier(t, math.log(16.0 * k**2 / beta), R, alpha)  # line 12
         if abs(S) >= threshold + c + B + A:  # line 13
-            estimate = (S + rng.laplace(0.0, sigma3)) / t  # lines 14-15
+            estimate = (S + laplace(rng, sigma3)) / t  # lines 14-15
             record(trace, env, 1, 0, t)
             release(trace, t, 0, estimate)
             halt(trace, t, estimate)
@@ -139,7 +144,7 @@ register(
     Algorithm(
         name="dp_nas",
         family="stopping_rule",
-        kernel=dp_nas,
+        form=DPNAS,
         source="sajed2019 Algorithm 1",
         summary="nas with a noisy test in every round",
         guarantee="ε-DP",
@@ -156,7 +161,7 @@ register(
     Algorithm(
         name="dp_exp_nas",
         family="stopping_rule",
-        kernel=dp_exp_nas,
+        form=DPExpNAS,
         source="sajed2019 Algorithm 2",
         summary="nas with a noisy test at powers of two",
         guarantee="ε-DP",

@@ -11,6 +11,8 @@ import numpy as np
 
 from algos.dispatch import implements
 from algos.environments import pull
+from algos.random.discrete import binomial
+from algos.random.generator import Rng, uniform
 
 
 class TwoPoint(NamedTuple):
@@ -39,30 +41,26 @@ class SampleTable(NamedTuple):
 
 
 @implements(pull, TwoPoint)
-def pull_two_point(
-    env: TwoPoint, rng: np.random.Generator, arm: int, t: int, n: int, step: int = 1
-) -> float:
+def pull_two_point(env: TwoPoint, rng: Rng, arm: int, t: int, n: int, step: int = 1) -> float:
     """One binomial draw."""
     if n == 1:  # the same law as Binomial(1, up), an order of magnitude cheaper
-        return env.R if rng.random() < env.up else -env.R
-    return env.R * float(2 * rng.binomial(n, env.up) - n)
+        return env.R if uniform(rng) < env.up else -env.R
+    return env.R * float(2 * binomial(rng, n, env.up) - n)
 
 
 @implements(pull, BoundedUniform)
 def pull_bounded_uniform(
-    env: BoundedUniform, rng: np.random.Generator, arm: int, t: int, n: int, step: int = 1
+    env: BoundedUniform, rng: Rng, arm: int, t: int, n: int, step: int = 1
 ) -> float:
     """One draw a round."""
     total = 0.0
     for _ in range(n):
-        total += env.low + env.width * rng.random()
+        total += env.low + env.width * uniform(rng)
     return total
 
 
 @implements(pull, SampleTable)
-def pull_sample_table(
-    env: SampleTable, rng: np.random.Generator, arm: int, t: int, n: int, step: int = 1
-) -> float:
+def pull_sample_table(env: SampleTable, rng: Rng, arm: int, t: int, n: int, step: int = 1) -> float:
     """The sum of the samples asked for."""
     total = 0.0
     for i in range(n):

@@ -16,13 +16,13 @@ same halting round, sample for sample (to the float64 resolution of S_t), at a c
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
-import numpy as np
-
+from algos.blocks import play
 from algos.checkpoints import LONGEST
-from algos.dispatch import compiled
+from algos.dispatch import compiled, implements
 from algos.environments import pull
+from algos.random.generator import Rng
 from algos.registry import Algorithm, probability, register
 from algos.stopping_rule.traces import halt
 from algos.traces import record
@@ -37,9 +37,17 @@ def barrier(t: int, log: float, R: float, alpha: float) -> float:
     return R * math.sqrt(2.0 * t * log) * (1.0 + 1.0 / alpha)
 
 
-@compiled
-def nas(env: Any, rng: np.random.Generator, trace: Any, T: int, alpha: float, beta: float) -> None:
+class NAS(NamedTuple):
+    """The parameters of `nas`."""
+
+    alpha: float
+    beta: float
+
+
+@implements(play, NAS)
+def nas(algorithm: NAS, env: Any, rng: Rng, trace: Any, T: int) -> None:
     """Halt with relative error `alpha`, except with probability `beta`."""
+    alpha, beta = algorithm
     R = env.R
     S, t = 0.0, 0
     while t < T:
@@ -67,7 +75,7 @@ register(
     Algorithm(
         name="nas",
         family="stopping_rule",
-        kernel=nas,
+        form=NAS,
         source="Domingo et al. 2002, as in sajed2019 Section 3",
         summary="halts when the mean exceeds its confidence radius 1 + 1/α times",
         skips_ahead=True,

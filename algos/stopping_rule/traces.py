@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from algos.blocks import opened
 from algos.dispatch import implements, seam
 from algos.families import Column, Outcome
 from algos.instances import Instance
@@ -27,6 +28,19 @@ class StoppingTrace(NamedTuple):
 
     time: np.ndarray  # out: int64 (1,)
     estimate: np.ndarray  # out: float64 (1,)
+
+
+class StoppingBlock(NamedTuple):
+    """What the replicates of a block record as `StoppingTrace`s."""
+
+    time: np.ndarray  # out: int64 (R, 1)
+    estimate: np.ndarray  # out: float64 (R, 1)
+
+
+@implements(opened, StoppingBlock)
+def open_stops(block: StoppingBlock, i: int) -> StoppingTrace:
+    """Replicate `i`."""
+    return StoppingTrace(block.time[i], block.estimate[i])
 
 
 @seam
@@ -64,18 +78,16 @@ class StoppingRecorder:
         self, instance: Instance, checkpoints: np.ndarray, horizons: np.ndarray, replicates: int
     ) -> None:
         self._horizons = horizons
-        self._time = np.full((replicates, 1), np.iinfo(np.int64).max, np.int64)
-        self._estimate = np.full((replicates, 1), np.nan)
-
-    def trace(self, i: int) -> StoppingTrace:
-        """The trace of replicate `i`."""
-        return StoppingTrace(self._time[i], self._estimate[i])
+        self.block = StoppingBlock(
+            np.full((replicates, 1), np.iinfo(np.int64).max, np.int64),
+            np.full((replicates, 1), np.nan),
+        )
 
     def outcome(self) -> Outcome:
         """The three columns, (replicates, horizons)."""
-        halted = self._time <= self._horizons
+        halted = self.block.time <= self._horizons
         return {
-            "stop_time": np.minimum(self._time, self._horizons),
-            "estimate": np.where(halted, self._estimate, np.nan),
+            "stop_time": np.minimum(self.block.time, self._horizons),
+            "estimate": np.where(halted, self.block.estimate, np.nan),
             "halted": halted,
         }
