@@ -30,6 +30,8 @@ from algos import kernel_cache
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+UNCOUNTED: Any = {"_nrt": False}  # Numba's option: references to arrays are not counted
+
 _SEAMS: dict[Callable[..., Any], dict[type | None, Callable[..., Any]]] = {}
 
 
@@ -63,7 +65,7 @@ def _seam(function: F, counting: bool) -> F:
 
     _SEAMS[call] = {}
     # Numba's own check compares names and annotations with those of `resolve`.
-    overload(call, strict=False, jit_options={} if counting else {"_nrt": False})(resolve)
+    overload(call, strict=False, jit_options={} if counting else UNCOUNTED)(resolve)
     return cast(F, call)
 
 
@@ -113,7 +115,7 @@ def compiled(function: F) -> F:
     first imported while a plugin is loaded. A plugin's own functions go to the plugin's folder,
     whether they use this decorator or a plain `njit(cache=True)`.
     """
-    return _compiled(function, error_model="numpy", _nrt=False)
+    return _compiled(function, error_model="numpy", **UNCOUNTED)
 
 
 def allocating(function: F) -> F:

@@ -22,7 +22,7 @@ from numba import types
 from numba.extending import overload, register_jitable
 
 from algos.blocks import opened
-from algos.dispatch import implements, seam
+from algos.dispatch import UNCOUNTED, implements, seam
 from algos.environments import benchmark, block_cost, block_regret
 
 MOST_MESSAGES = 10**8
@@ -195,31 +195,30 @@ def record_counts(trace: GapTrace, env: Any, t: int, action: int, n: int) -> Non
 @implements(record_cycle, GapTrace)
 def record_cycle_counts(trace: GapTrace, env: Any, t: int, actions: np.ndarray, n: int) -> None:
     """Count the plays of a cycle; fill the checkpoints among them."""
-    m = actions.size
-    first = t  # of the rounds that are not counted yet
+    costs, counts = trace.costs, trace.counts
     while trace.cursor[2] < t + n:
-        # Up to the round before the checkpoint's; its own round is a block.
         at = trace.cursor[2]
-        _count_cycle(trace, env, t, actions, first, at)
-        action = actions[(at - t) % m]
-        _fill(trace, env, at, action, 1)
-        first = at
-    _count_cycle(trace, env, t, actions, first, t + n)
-
-
-@register_jitable(_nrt=False)
-def _count_cycle(
-    trace: GapTrace, env: Any, t: int, actions: np.ndarray, first: int, end: int
-) -> None:
-    """Count the rounds first … end - 1 of a cycle that began in round t."""
-    m = actions.size
-    passes, rest = divmod(end - t, m)
-    passes_before, rest_before = divmod(first - t, m)
-    for i in range(m):
-        count = trace.counts[actions[i]]
-        count += passes - passes_before + (i < rest) - (i < rest_before)
-        trace.counts[actions[i]] = count
-        trace.costs[actions[i]] = block_regret(env, actions[i], count)
+        passes, rest = divmod(at - t + 1, actions.size)
+        for i in range(actions.size):
+            j = actions[i]
+            costs[j] = block_regret(env, j, counts[j] + passes + (i < rest))
+        total = 0.0
+        for j in range(costs.size):
+            total += costs[j]
+        c = trace.cursor[0]
+        trace.regret[c] = total
+        if at == trace.cursor[3]:
+            h = trace.cursor[1]
+            _keep_counts(trace, 0, 0)
+            for i in range(actions.size):
+                trace.counts_at[h, actions[i]] += passes + (i < rest)
+        trace.cursor[0] = c + 1
+        trace.cursor[2] = trace.checkpoints[c + 1] if c + 1 < trace.checkpoints.size else NEVER
+    passes, rest = divmod(n, actions.size)
+    for i in range(actions.size):
+        j = actions[i]
+        counts[j] += passes + (i < rest)
+        costs[j] = block_regret(env, j, counts[j])
 
 
 @implements(record, RunningTrace)
@@ -274,7 +273,7 @@ def _write(actions: np.ndarray, start: int, n: int, action: Any) -> None:
     actions[start : start + n] = action
 
 
-@overload(_write, strict=False, jit_options={"_nrt": False})  # strict compares annotations too
+@overload(_write, strict=False, jit_options=UNCOUNTED)  # strict compares annotations too
 def _write_compiled(actions: Any, start: Any, n: Any, action: Any) -> Any:
     """Numba assigns numbers and arrays to a slice, but no tuples."""
     if isinstance(action, types.BaseTuple):
