@@ -30,7 +30,9 @@ from algos import kernel_cache
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-UNCOUNTED: Any = {"_nrt": False}  # Numba's option: references to arrays are not counted
+# Options of Numba: references to arrays are not counted; a call is replaced by what it calls.
+UNCOUNTED: Any = {"_nrt": False}
+INLINED: Any = {"_nrt": False, "forceinline": True}
 
 _SEAMS: dict[Callable[..., Any], dict[type | None, Callable[..., Any]]] = {}
 
@@ -38,8 +40,9 @@ _SEAMS: dict[Callable[..., Any], dict[type | None, Callable[..., Any]]] = {}
 def seam(function: F) -> F:
     """A seam with this signature; the body is not used.
 
-    Implementations return a number or nothing and allocate nothing: they are compiled without
-    counting references to arrays, which would cost more than most of them do.
+    Implementations return a number or nothing and allocate nothing. They are compiled into their
+    callers and without counting references to arrays: handing over a trace's arrays and counting
+    them would cost more than most of them do.
 
     A call raises TypeError (inside a compiled kernel Numba's TypingError) where nothing
     implements the seam for the type of its first argument.
@@ -65,7 +68,7 @@ def _seam(function: F, counting: bool) -> F:
 
     _SEAMS[call] = {}
     # Numba's own check compares names and annotations with those of `resolve`.
-    overload(call, strict=False, jit_options={} if counting else UNCOUNTED)(resolve)
+    overload(call, strict=False, jit_options={} if counting else INLINED)(resolve)
     return cast(F, call)
 
 
