@@ -120,7 +120,7 @@ register(
         doubling=True,
         parameters=(_BETA,),
         cost=_cost,
-        version=1,
+        version=2,
     )
 )
 
@@ -137,6 +137,6 @@ register(
         doubling=True,
         parameters=(_BETA,),
         cost=_cost,
-        version=1,
+        version=2,
     )
 )
