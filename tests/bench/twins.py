@@ -228,7 +228,10 @@ def compare_numpy(case: Case, replicates: int = 400) -> tuple[float, float, str]
 
 
 def interval(values: Sequence[float]) -> dict[str, float]:
-    """The median and order statistics around it that hold the true one with probability 0.95."""
+    """The median and order statistics around it that hold the true one with probability 0.95.
+
+    The extremes where fewer than six values cannot do that.
+    """
     ordered, n = sorted(values), len(values)
     out, beyond = 0, 1.0
     while 2 * (out + 1) < n and 2.0 * (beyond + math.comb(n, out + 1)) / 2.0**n <= 0.05:
@@ -302,8 +305,10 @@ def twin_side(program: Path, case: Case, T: int) -> Side:
     )
 
 
-def numpy_side(case: Case, T: int) -> Side:
+def numpy_side(case: Case, T: int) -> Side | None:
     """Arrays of 1,000 replicates in this process; the size is the rounds of one play."""
+    if case.algorithm not in vectorised.BY_ROUND | vectorised.BY_BLOCK:
+        return None
 
     def seconds(rounds: int, seed: int) -> float:
         start = time.perf_counter()
