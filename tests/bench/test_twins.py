@@ -164,3 +164,35 @@ def test_whole_command_at_tiny_sizes(
     assert text.count("| `") == 2 and "failed" not in text
     twins.main([*command, "--against", str(kept)])
     assert "slower" in capsys.readouterr().out  # what, or that nothing did
+
+
+def environment(folder: Path, requirements: tuple[str, ...], script: str) -> None:
+    """A virtual environment that is there already, with a shell script for its interpreter."""
+    (folder / "bin").mkdir(parents=True)
+    (folder / "bin" / "python").write_text(f"#!/bin/sh\n{script}\n")
+    (folder / "bin" / "python").chmod(0o755)
+    (folder / "installed.txt").write_text("\n".join(requirements) + "\n")
+
+
+def test_library_that_fails_is_listed_and_an_older_one_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(twins, "SMPYBANDITS", (("a",), ("a<2",)))
+    monkeypatch.setattr(twins, "TURN", 0.001)
+    failing = "echo 'ImportError: no b (/somewhere/b.py)' >&2; exit 1"
+    environment(tmp_path / "smpybandits-0", ("a",), failing)
+    talking = """while read algorithm T rest; do echo a word; echo '{"seconds": 0.5}'; done"""
+    environment(tmp_path / "smpybandits-1", ("a<2",), talking)
+    library = twins.SMPyBandits(tmp_path)
+    try:
+        assert library.error == "ImportError: no b"
+        (case,) = twins.timed(["thompson_beta"])
+        side = library.side(case, 1000)
+        assert side is not None and side.size == 200
+        side.turn(1)
+        assert side.result()["median"] == 0.5 * 1000 / 200 * 1e6
+        assert library.side(twins.timed(["ftl"])[0], 1000) is None
+    finally:
+        library.stop()
+    monkeypatch.setattr(twins, "SMPYBANDITS", (("a",),))
+    assert twins.SMPyBandits(tmp_path).side(case, 1000) is None

@@ -333,7 +333,8 @@ class SMPyBandits:
             except (CommandError, OSError) as error:
                 self.error = self.error or re.sub(r" \(/.*\)", "", str(error))
                 continue
-            self.versions = versions(python, [*requirements, "scipy", "numpy"])
+            needed = [name.lower() for name in requirements]  # as `versions` knows them
+            self.versions = versions(python, [*needed, "scipy", "numpy"])
             self.process = subprocess.Popen(
                 command,
                 stdin=subprocess.PIPE,
