@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from algos.dispatch import compiled
+from algos.dispatch import inlined, leaf
 from algos.random.generator import UNIT, Rng, next_word, uniform, uniform_positive
 
 _ONE, _11, _LAYER = np.uint64(1), np.uint64(11), np.uint64(255)
@@ -32,13 +32,13 @@ def _layers() -> tuple[np.ndarray, np.ndarray]:
 _X, _F = _layers()
 
 
-@compiled
+@leaf
 def exponential(rng: Rng) -> float:
     """Mean 1."""
     return -math.log(uniform_positive(rng))
 
 
-@compiled
+@leaf
 def laplace(rng: Rng, scale: float) -> float:
     """Mean 0, density exp(-|x| / scale) / (2 scale); 0 where the scale is 0. One word."""
     word = next_word(rng)
@@ -46,7 +46,7 @@ def laplace(rng: Rng, scale: float) -> float:
     return size if word & _ONE else -size
 
 
-@compiled
+@inlined
 def normal(rng: Rng) -> float:
     """Mean 0, variance 1."""
     while True:
@@ -64,7 +64,7 @@ def normal(rng: Rng) -> float:
             return z
 
 
-@compiled
+@inlined
 def _gamma(rng: Rng, shape: float) -> float:
     """For shape ≥ 1."""
     d = shape - 1.0 / 3.0
@@ -85,7 +85,7 @@ def _gamma(rng: Rng, shape: float) -> float:
             return d * v
 
 
-@compiled
+@leaf
 def gamma(rng: Rng, shape: float) -> float:
     """Density x^(shape - 1) exp(-x) / Γ(shape), shape > 0."""
     if shape >= 1.0:
@@ -93,19 +93,19 @@ def gamma(rng: Rng, shape: float) -> float:
     return _gamma(rng, shape + 1.0) * math.exp(math.log(uniform_positive(rng)) / shape)
 
 
-@compiled
+@leaf
 def beta(rng: Rng, a: float, b: float) -> float:
     """Density proportional to x^(a - 1) (1 - x)^(b - 1), a, b > 0."""
     if a >= 1.0 and b >= 1.0:
         x = _gamma(rng, a)
         return x / (x + _gamma(rng, b))
     log_odds = _log_gamma_variable(rng, b) - _log_gamma_variable(rng, a)
-    if log_odds > 700.0:
-        return 0.0
+    if log_odds > 700.0:  # exp would overflow
+        return math.exp(-log_odds)
     return 1.0 / (1.0 + math.exp(log_odds))
 
 
-@compiled
+@leaf
 def _log_gamma_variable(rng: Rng, shape: float) -> float:
     """The log of a gamma variable; small shapes would underflow."""
     if shape >= 1.0:

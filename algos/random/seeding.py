@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from algos.dispatch import compiled
+from algos.dispatch import leaf
 from algos.random.generator import Rng
 
 POOL = 4  # 32-bit words
@@ -71,7 +71,7 @@ def mixed(seed: int, words: Sequence[int]) -> np.ndarray:
     return np.array([*pool, constant], np.uint32)
 
 
-@compiled
+@leaf
 def start(rng: Rng, pool: np.ndarray, replicate: np.uint32) -> None:
     """Fill `rng` with the state of one replicate of a stream's `pool`."""
     word, sixteen = np.uint64(_WORD), np.uint64(16)
