@@ -57,6 +57,6 @@ def deviance(x: float, mean: float, difference: float) -> float:
     if abs(v) >= 0.1:
         return x * math.log(x / mean) - difference
     w = v * v
-    powers = 1 / 9 + w * (1 / 11 + w * (1 / 13 + w * (1 / 15)))
-    powers = w * (1 / 3 + w * (1 / 5 + w * (1 / 7 + w * powers)))
+    powers = 1 / 7 + w * (1 / 9 + w * (1 / 11 + w * (1 / 13)))
+    powers = w * (1 / 3 + w * (1 / 5 + w * powers))
     return v * (difference + 2.0 * x * powers)

@@ -1,0 +1,110 @@
+"""xoshiro256++ against its published outputs; uniform numbers and integers made of its words."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import numpy as np
+import pytest
+from reference.sampling import altered, cells_pvalue, draws
+
+from algos.random import discrete, generator
+from algos.random.generator import next_word, uniform, uniform_positive
+from algos.random.seeding import state
+
+LEVEL = 1e-9  # each of 5 tests: with fresh seeds a run fails with probability at most 5e-9
+
+# From the state (1, 2, 3, 4), by the authors' C program: the numbers in Rust's rand_xoshiro.
+PUBLISHED = [
+    41943041,
+    58720359,
+    3588806011781223,
+    3591011842654386,
+    9228616714210784205,
+    9973669472204895162,
+    14011001112246962877,
+    12406186145184390807,
+    15849039046786891736,
+    10450023813501588000,
+]
+
+
+def publishes(module: ModuleType) -> bool:
+    rng = np.array([1, 2, 3, 4], np.uint64)
+    with np.errstate(over="ignore"):
+        return [int(module.next_word(rng)) for _ in PUBLISHED] == PUBLISHED
+
+
+def plain_words(state: list[int], count: int) -> list[int]:
+    """The algorithm in Python's integers."""
+
+    def rotated(word: int, by: int) -> int:
+        return (word << by | word >> 64 - by) % 2**64
+
+    words, s = [], list(state)
+    for _ in range(count):
+        words.append((rotated((s[0] + s[3]) % 2**64, 23) + s[0]) % 2**64)
+        shifted = s[1] << 17 & 2**64 - 1
+        s[2] ^= s[0]
+        s[3] ^= s[1]
+        s[1] ^= s[2]
+        s[0] ^= s[3]
+        s[2] ^= shifted
+        s[3] = rotated(s[3], 45)
+    return words
+
+
+def test_words_are_the_published_ones() -> None:
+    assert publishes(generator)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        (
+            "np.uint64(19), np.uint64(23)",
+            "np.uint64(19), np.uint64(24)",
+        ),
+        ("_45 = np.uint64(41), np.uint64(45)", "_45 = np.uint64(41), np.uint64(44)"),
+        ("    s2 ^= s0\n    s3 ^= s1\n", "    s3 ^= s1\n    s2 ^= s0 ^ s3\n"),
+        ("total = s0 + s3", "total = s0 + s2"),
+        (">> _41)) + s0", ">> _41)) + s3"),
+    ],
+)
+def test_a_mistake_in_the_words_is_noticed(right, wrong) -> None:
+    assert not publishes(altered(generator, right, wrong))
+
+
+def test_words_are_those_of_a_plain_implementation() -> None:
+    rng = state(12345, (6, 7), 8)
+    expected = plain_words([int(word) for word in rng], 2_000)
+    assert [int(next_word(rng)) for _ in expected] == expected
+
+
+def test_uniform_numbers_are_the_words_upper_53_bits() -> None:
+    first, second, third = state(1), state(1), state(1)
+    for _ in range(1_000):
+        word = int(next_word(first))
+        assert uniform(second) == (word >> 11) / 2**53 < 1.0
+        assert uniform_positive(third) == ((word >> 11) + 1) / 2**53 > 0.0
+
+
+def equal_chances(module: ModuleType, n: int, cells: int) -> float:
+    """The chi-square test's p-value for integers below n."""
+    x = draws(module.below, state(5), 2_000_000, n, whole=True)
+    assert x.min() >= 0 and x.max() < n
+    return cells_pvalue(np.bincount(x // (n // cells), minlength=cells), np.full(cells, 1 / cells))
+
+
+@pytest.mark.parametrize(("n", "cells"), [(2, 2), (3, 3), (10, 10), (1000, 1000), (3 * 2**61, 48)])
+def test_integers_below_a_bound_are_uniform(n, cells) -> None:
+    assert equal_chances(discrete, n, cells) > LEVEL
+
+
+def test_an_integer_below_1_is_0() -> None:
+    assert draws(discrete.below, state(5), 10, 1, whole=True).tolist() == [0] * 10
+
+
+def test_a_remainder_in_place_of_rejection_is_noticed() -> None:
+    biased = altered(discrete, "next_word(rng) & mask", "next_word(rng) % np.uint64(n)")
+    assert equal_chances(biased, 3 * 2**61, 48) < LEVEL
