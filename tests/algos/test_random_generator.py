@@ -1,18 +1,26 @@
-"""xoshiro256++ against its published outputs; uniform numbers and integers made of its words."""
+"""xoshiro256++ against its published outputs; what is made of its words, compiled and plain."""
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 import pytest
-from reference.sampling import altered, cells_pvalue, draws
+from numba import njit
+from reference.sampling import (
+    LEVEL,
+    altered,
+    cells_pvalue,
+    draws,
+)
 
 from algos.random import discrete, generator
 from algos.random.generator import next_word, uniform, uniform_positive
 from algos.random.seeding import state
-
-LEVEL = 1e-9  # each of 5 tests: with fresh seeds a run fails with probability at most 5e-9
 
 # From the state (1, 2, 3, 4), by the authors' C program: the numbers in Rust's rand_xoshiro.
 PUBLISHED = [
@@ -108,3 +116,54 @@ def test_an_integer_below_1_is_0() -> None:
 def test_a_remainder_in_place_of_rejection_is_noticed() -> None:
     biased = altered(discrete, "next_word(rng) & mask", "next_word(rng) % np.uint64(n)")
     assert equal_chances(biased, 3 * 2**61, 48) < LEVEL
+
+
+SAMPLED = """
+import warnings
+import numpy as np
+from algos.random import continuous, discrete, generator
+from algos.random.seeding import state
+warnings.simplefilter("error")
+rng = state(5, (6,), 7)
+with np.errstate(over="ignore"):
+    for _ in range(200):
+        print(generator.uniform(rng), generator.uniform_positive(rng), discrete.below(rng, 10**12))
+        print(continuous.exponential(rng), continuous.laplace(rng, 2.0), continuous.normal(rng))
+    for shape in (1e-3, 0.5, 1.0, 7.0, 1e18):
+        for _ in range(40):
+            print(continuous.gamma(rng, shape), continuous.beta(rng, shape, 0.3))
+            print(continuous.beta(rng, 3.0, shape))
+    for p in (1e-12, 1e-3, 0.1, 0.5, 0.8):
+        for n in (0, 1, 5, 30, 64, 100, 1000, 10**6, 10**12, 10**18):
+            print(*(discrete.binomial(rng, n, p) for _ in range(10)))
+        print(discrete.geometric(rng, p))
+    counts = np.empty(3, np.int64)
+    for n in (5, 10**3, 10**18):
+        discrete.multinomial(rng, n, np.array([0.2, 0.3, 0.5]), counts)
+        print(counts)
+"""
+
+
+def test_samplers_draw_the_same_compiled_and_plain() -> None:
+    def printed(disable: str) -> str:
+        environment = {**os.environ, "NUMBA_DISABLE_JIT": disable}
+        command = [sys.executable, "-c", SAMPLED]
+        return subprocess.run(
+            command, env=environment, check=True, capture_output=True, text=True
+        ).stdout
+
+    assert printed("1") == printed("0")
+
+
+@pytest.mark.parametrize("name", ["binomial", "_transformed_rejection"])
+def test_no_references_are_counted(name) -> None:
+    """They would cost as much as the draw."""
+    function = getattr(discrete, name)
+
+    def counted(**options: Any) -> bool:
+        fresh = njit(error_model="numpy", **options)(function.py_func)
+        fresh(state(1), 1_000, 0.3)
+        return "NRT_incref" in fresh.inspect_llvm(fresh.signatures[0])
+
+    assert counted()
+    assert not counted(**{k: v for k, v in function.targetoptions.items() if k == "_nrt"})
