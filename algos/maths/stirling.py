@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from algos.dispatch import leaf
+from algos.dispatch import compiled
 
 LOG_ROOT_2PI = 0.5 * math.log(2.0 * math.pi)
 _SMALL = 16
@@ -26,7 +26,7 @@ _HALF_ERRORS = np.array(
 )
 
 
-@leaf
+@compiled
 def stirling_error(z: float) -> float:
     """ln Γ(z) - ((z - 1/2) ln z - z + ln √(2π)), for z ≥ 1."""
     if z < _SMALL:
@@ -37,7 +37,7 @@ def stirling_error(z: float) -> float:
     return (1.0 / 12.0 - w * (1.0 / 360.0 - w * (1.0 / 1260.0 - w / 1680.0))) / z
 
 
-@leaf
+@compiled
 def half_error(z: float) -> float:
     """ln Γ(z + 1/2) - (z ln z - z + ln √(2π)), for z = 1/2, 3/2, 5/2, …"""
     if z < _SMALL:
@@ -47,7 +47,7 @@ def half_error(z: float) -> float:
     return -y * (1.0 / 24.0 - w * (7.0 / 2880.0 - w * (31.0 / 40320.0 - w * (127.0 / 215040.0))))
 
 
-@leaf
+@compiled
 def deviance(x: float, mean: float, difference: float) -> float:
     """x ln(x / mean) - (x - mean), for x > 0 and `difference` = x - mean, exactly known.
 

@@ -16,7 +16,7 @@ import math
 
 import numpy as np
 
-from algos.dispatch import inlined, leaf
+from algos.dispatch import compiled, inlined
 from algos.random.generator import UNIT, Rng, next_word, uniform, uniform_positive
 
 _ONE, _11, _LAYER = np.uint64(1), np.uint64(11), np.uint64(255)
@@ -36,13 +36,13 @@ def _layers() -> tuple[np.ndarray, np.ndarray]:
 _X, _F = _layers()
 
 
-@leaf
+@compiled
 def exponential(rng: Rng) -> float:
     """Mean 1."""
     return -math.log(uniform_positive(rng))
 
 
-@leaf
+@compiled
 def laplace(rng: Rng, scale: float) -> float:
     """Mean 0, density exp(-|x| / scale) / (2 scale), scale finite; 0 where it is 0. One word."""
     word = next_word(rng)
@@ -89,7 +89,7 @@ def _gamma(rng: Rng, shape: float) -> float:
             return d * v
 
 
-@leaf
+@compiled
 def gamma(rng: Rng, shape: float) -> float:
     """Density x^(shape - 1) exp(-x) / Γ(shape), shape > 0; 0 where it underflows."""
     if shape >= 1.0:
@@ -97,7 +97,7 @@ def gamma(rng: Rng, shape: float) -> float:
     return _gamma(rng, shape + 1.0) * math.exp(math.log(uniform_positive(rng)) / shape)
 
 
-@leaf
+@compiled
 def beta(rng: Rng, a: float, b: float) -> float:
     """Density proportional to x^(a - 1) (1 - x)^(b - 1), a, b > 0; in [0, 1] as floats round."""
     if a >= 1.0 and b >= 1.0:
@@ -109,7 +109,7 @@ def beta(rng: Rng, a: float, b: float) -> float:
     return 1.0 / (1.0 + math.exp(log_odds))
 
 
-@leaf
+@compiled
 def _log_gamma_variable(rng: Rng, shape: float) -> float:
     """The log of a gamma variable; small shapes would underflow."""
     if shape >= 1.0:

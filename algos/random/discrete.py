@@ -23,7 +23,7 @@ import math
 
 import numpy as np
 
-from algos.dispatch import inlined, leaf
+from algos.dispatch import compiled, inlined
 from algos.maths.stirling import deviance, half_error
 from algos.random.generator import Rng, next_word, uniform, uniform_positive
 
@@ -35,7 +35,7 @@ FEW = 8  # trials that are made one by one
 REJECTION = 10.0  # the smallest n min(p, 1 - p) for transformed rejection
 
 
-@leaf
+@compiled
 def geometric(rng: Rng, p: float) -> float:
     """Failures before the first success of probability p, as a float; inf where p is 0."""
     if p >= 1.0:
@@ -45,7 +45,7 @@ def geometric(rng: Rng, p: float) -> float:
     return np.floor(math.log(uniform_positive(rng)) / math.log1p(-p))
 
 
-@leaf
+@compiled
 def binomial(rng: Rng, n: int, p: float) -> int:
     """Successes among n trials of probability p, 0 ≤ n ≤ 2^61."""
     if n <= 0 or p <= 0.0:
@@ -61,7 +61,7 @@ def binomial(rng: Rng, n: int, p: float) -> int:
     return n - _rarer(rng, n, 1.0 - p)
 
 
-@leaf
+@compiled
 def _one_by_one(rng: Rng, n: int, p: float) -> int:
     successes = 0
     for _ in range(n):
@@ -70,7 +70,7 @@ def _one_by_one(rng: Rng, n: int, p: float) -> int:
     return successes
 
 
-@leaf
+@compiled
 def _side_by_side(rng: Rng, n: int, p: float) -> int:
     """Up to 64 trials: bits of as many uniform numbers against those of p, from the highest on."""
     bits = np.uint64(p * 2.0**64)
@@ -85,7 +85,7 @@ def _side_by_side(rng: Rng, n: int, p: float) -> int:
     return _ones(won)
 
 
-@leaf
+@compiled
 def _ones(x: np.uint64) -> int:
     """How many bits are 1."""
     x -= (x >> _1) & _PAIRS
@@ -94,7 +94,7 @@ def _ones(x: np.uint64) -> int:
     return int(np.int64((x * _BYTES) >> _56))  # int of a uint64 alone would stay one
 
 
-@leaf
+@compiled
 def _rarer(rng: Rng, n: int, p: float) -> int:
     """For p ≤ 1/2."""
     if n * p < REJECTION:
@@ -102,7 +102,7 @@ def _rarer(rng: Rng, n: int, p: float) -> int:
     return _transformed_rejection(rng, n, p)
 
 
-@leaf
+@compiled
 def _inversion(rng: Rng, n: int, p: float) -> int:
     odds = p / (1.0 - p)
     none = math.exp(n * math.log1p(-p))
@@ -117,7 +117,7 @@ def _inversion(rng: Rng, n: int, p: float) -> int:
                 break  # u is among what rounding left over
 
 
-@leaf
+@compiled
 def _log_chance(z: float, M: float, Q: float) -> float:
     """The log of the chance of k, but for terms in n and p, from z = k + 1/2 - M.
 
@@ -135,7 +135,7 @@ def _hat(p: float, spread: float) -> tuple[float, float, float, float]:
     return a, b, (2.83 + 5.1 / b) * spread, 0.92 - 4.2 / b
 
 
-@leaf
+@compiled
 def _transformed_rejection(rng: Rng, n: int, p: float) -> int:
     N = float(n)
     mean = N * p
@@ -160,7 +160,7 @@ def _transformed_rejection(rng: Rng, n: int, p: float) -> int:
     return int(mode) + int(beyond)
 
 
-@leaf
+@compiled
 def multinomial(rng: Rng, n: int, p: np.ndarray, counts: np.ndarray) -> None:
     """Fill `counts` int64 (V,) with how often each of V outcomes comes in n trials.
 
@@ -183,7 +183,7 @@ def multinomial(rng: Rng, n: int, p: np.ndarray, counts: np.ndarray) -> None:
     counts[last] = left
 
 
-@leaf
+@compiled
 def below(rng: Rng, n: int) -> int:
     """Uniform on 0, …, n - 1, for 1 ≤ n < 2^63. One word where n is a power of 2, else at most 2
     on average."""

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from algos.dispatch import leaf
+from algos.dispatch import compiled
 from algos.random.generator import Rng
 
 POOL = 4  # 32-bit words
@@ -77,7 +77,7 @@ def mixed(seed: int, words: Sequence[int]) -> np.ndarray:
     return np.array([*pool, constant], np.uint32)
 
 
-@leaf
+@compiled
 def start(rng: Rng, pool: np.ndarray, replicate: np.uint32) -> None:
     """Fill `rng` with the state of one replicate of a stream's `pool`."""
     word, sixteen = np.uint64(_WORD), np.uint64(16)
@@ -92,7 +92,7 @@ def start(rng: Rng, pool: np.ndarray, replicate: np.uint32) -> None:
     generate(rng)
 
 
-@leaf
+@compiled
 def generate(rng: Rng) -> None:
     """Fill `rng`, which holds the four words of a pool, with the state hashed from them."""
     word, sixteen = np.uint64(_WORD), np.uint64(16)
