@@ -51,7 +51,7 @@ class LazyArms(NamedTuple):
     share: np.ndarray  # float64 (K,), 1 / O
     N: np.ndarray  # int64 (K,), unprocessed observations
     Phi: np.ndarray  # float64 (K,), and their sum
-    index: np.ndarray  # scratch: float64 (K,)
+    indices: np.ndarray  # scratch: float64 (K,)
     rank: np.ndarray  # int64 (K,), places in the order that decides ties
     ordered: np.ndarray  # bool (1,), whether it was drawn since an index was updated
     epsilon: float
@@ -77,19 +77,19 @@ def is_ahead(arms: LazyArms, j: int, J: int, log_t: float) -> bool:
 def chosen(arms: LazyArms, log_t: float) -> int:
     """Line 4: the arm of the largest index; K where some are tied and no order was drawn."""
     J, tied = 0, False
-    for j in range(arms.index.size):
-        arms.index[j] = private_ucb(arms, j, log_t)
-        if arms.index[j] > arms.index[J]:
+    for j in range(arms.indices.size):
+        arms.indices[j] = private_ucb(arms, j, log_t)
+        if arms.indices[j] > arms.indices[J]:
             J, tied = j, False
-        elif j > 0 and arms.index[j] == arms.index[J]:
+        elif j > 0 and arms.indices[j] == arms.indices[J]:
             tied = True
     if not tied:
         return J
     if not arms.ordered[0]:
-        return arms.index.size
-    level = arms.index[J]
-    for j in range(arms.index.size):
-        if arms.index[j] == level and arms.rank[j] < arms.rank[J]:
+        return arms.indices.size
+    level = arms.indices[J]
+    for j in range(arms.indices.size):
+        if arms.indices[j] == level and arms.rank[j] < arms.rank[J]:
             J = j
     return J
 

@@ -40,7 +40,7 @@ for line in sys.stdin:
 
 @dataclass(frozen=True)
 class Case:
-    """What is played, and how many replicates by an earlier checkout; none where it takes minutes."""
+    """What is played, and how many replicates by an earlier checkout: none if it takes minutes."""
 
     name: str
     instance: str
