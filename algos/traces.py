@@ -158,13 +158,15 @@ def _fill(trace: GapTrace, env: Any, t: int, action: int, n: int) -> None:
     """
     checkpoints, regret, costs = trace.checkpoints, trace.regret, trace.costs
     counted = trace.counts[action]
-    c = trace.cursor[0]
-    at = trace.cursor[2]
+    first, total = trace.cursor[0], 0.0
+    c, at = first, trace.cursor[2]
     while at < t + n:
-        costs[action] = block_regret(env, action, counted + (at - t + 1))
-        total = 0.0
-        for j in range(costs.size):
-            total += costs[j]
+        cost = block_regret(env, action, counted + (at - t + 1))
+        if cost != costs[action] or c == first:  # a best action's stays 0
+            costs[action] = cost
+            total = 0.0
+            for j in range(costs.size):
+                total += costs[j]
         regret[c] = total
         if at == trace.cursor[3]:
             _keep_counts(trace, action, at - t + 1)
