@@ -32,39 +32,72 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from algos.blocks import play
-from algos.dispatch import compiled, implements
+from algos.bandit.environments import BernoulliArms, BetaArms, FiniteSupportArms, UniformArms
+from algos.dispatch import compiled, implements, seam
 from algos.environments import number_of_arms, pull
 from algos.maths.posterior import (
-    chance_of_some,
+    LEAST_EXPONENT,
+    exponent,
+    foremost,
+    hazard,
+    is_thinnable,
     level,
-    open_chances,
-    rounds_before,
-    winner_when_open,
+    opens,
+    within,
 )
 from algos.maths.ties import argmax
-from algos.random.continuous import beta, laplace
+from algos.random.continuous import beta, exponential, laplace
 from algos.random.generator import Rng, uniform
 from algos.registry import Algorithm, Parameter, Sizes, register
 from algos.traces import record, release
 
 DRAWS = ("needed", "all")
 NEEDED = 0
-# What follows sets the cost only. Posteriors are all drawn in the next WAIT rounds where the
-# foremost arm is fewer than APART deviations from a level, or opens more rounds than OFTEN.
+# What follows sets the cost only. Posteriors are all drawn in the next rounds, WAIT of them, where
+# the coins would be up more often than OFTEN a round.
 WAIT = 4
-APART = 1.5
-OFTEN = 0.15
-STRETCH = 0.03  # of the failures that would bring the foremost arm down to its rival
+OFTEN = 0.3
+BLUNT = 0.5  # by how much a stretch may lower the level, in units of the rivals' tangents
+RARE = 1e-20
+
+
+@seam
+def least_gain(env: Any, arm: int, m: int) -> tuple[float, float]:
+    """(drift, lag): the sum of the next k rewards is at least drift k - lag for all k ≤ m.
+
+    Except with chance RARE, and nothing is assumed of the rewards if not independent: (0, 0).
+    """
+    raise NotImplementedError
+
+
+@implements(least_gain)
+def no_gain(env: Any, arm: int, m: int) -> tuple[float, float]:
+    """Rewards are not negative."""
+    return 0.0, 0.0
+
+
+_LAG = math.sqrt(-0.5 * math.log(RARE))
+
+
+@implements(least_gain, BernoulliArms, FiniteSupportArms, BetaArms, UniformArms)
+def gain_of_independent(env: Any, arm: int, m: int) -> tuple[float, float]:
+    """Hoeffding's inequality for the largest of m partial sums (Doob)."""
+    mean = env.means[arm]
+    return mean, min(m * mean, _LAG * math.sqrt(m))
 
 
 @compiled
-def foremost(a: np.ndarray, b: np.ndarray) -> int:
-    """The arm of the largest posterior mean; any of them if tied."""
-    best = 0
-    for j in range(1, a.size):
-        if a[j] * (a[best] + b[best]) > a[best] * (a[j] + b[j]):
-            best = j
-    return best
+def next_arm(h: np.ndarray, H: float, rng: Rng) -> int:
+    """An arm with chance h[j] / H."""
+    u = uniform(rng) * H
+    last = 0
+    for j in range(h.size):
+        if h[j] > 0.0:
+            last = j
+            u -= h[j]
+            if u < 0.0:
+                return j
+    return last
 
 
 class ThompsonBeta(NamedTuple):
@@ -81,7 +114,9 @@ def thompson_beta(algorithm: ThompsonBeta, env: Any, rng: Rng, trace: Any, T: in
     a = np.ones(K)  # successes + 1
     b = np.ones(K)  # failures + 1
     theta = np.empty(K)
-    q = np.empty(K)
+    h = np.empty(K)  # hazards of the coins
+    met = np.empty(K, np.bool_)  # coins seen up in this round
+    H_rivals, slope = 0.1, 10.0  # of the last stretch
     t, literal = 0, T  # the next `literal` rounds draw every posterior
     if draws == NEEDED:
         literal = 2 * K
@@ -97,37 +132,119 @@ def thompson_beta(algorithm: ThompsonBeta, env: Any, rng: Rng, trace: Any, T: in
             b[J] += 1.0 - X
             record(trace, env, t, J, 1)
             continue
+
+        # A stretch of m rounds of the foremost arm A, a level and hazards of the coins.
         A = foremost(a, b)
-        _, _, rival = level(A, a, b)
         n_A = a[A] + b[A]
-        m = 1 + int(STRETCH * (a[A] - n_A * a[rival] / (a[rival] + b[rival])))
-        # Within m rounds θ_A is never more likely to miss a level than after m failures.
-        failures = b[A]
-        b[A] += m
-        x, deviations, _ = level(A, a, b)
-        p = open_chances(A, x, a, b, q) if deviations > APART else 1.0
-        b[A] = failures
-        if p > OFTEN:
+        loss = BLUNT * n_A / slope
+        m = 1 + int(min(0.25 * n_A, max(loss, (loss / _LAG) ** 2)))
+        drift, lag = least_gain(env, A, m)
+        wanted = -math.log(H_rivals * min(1.0, slope / math.sqrt(n_A)))
+        low, high = a[A] - lag, b[A] + lag
+        E = 0.0
+        x = y = 0.5
+        if low >= 0.5:
+            x, y = level(min(max(wanted, 1.5), 50.0), low, high)
+            E = exponent(x, y, low, high)
+            growth = drift * math.log(low / (n_A * x)) + (1.0 - drift) * math.log(high / (n_A * y))
+            if growth < 0.0:
+                m = 1 + int(min(float(m), -0.25 * E / growth))
+                E += m * growth
+        p_A = math.exp(-E)
+        H = math.inf
+        if E >= LEAST_EXPONENT and is_thinnable(x, a[A], b[A]):
+            h[A] = -math.log1p(-p_A)
+            H_rivals = steepness = 0.0
+            for j in range(K):
+                if j != A:
+                    h[j], rate = hazard(x, y, a[j], b[j])
+                    H_rivals += h[j]
+                    steepness += h[j] * rate
+            H = H_rivals + h[A]
+            slope = max(steepness / H_rivals, 1.0)
+            H_rivals = max(H_rivals, 1e-22)
+        if not H <= OFTEN:
             literal = WAIT
+            H_rivals, slope = 0.1, 10.0 if not H < math.inf else slope
             continue
-        before = rounds_before(p, rng)
-        n = min(T - t, m if before >= m else int(before))
-        if n > 0:
-            X = pull(env, rng, A, t + 1, n)
-            a[A] += X
-            b[A] += n - X
-            record(trace, env, t + 1, A, n)
-            t += n
-        if before < m and t < T:
+
+        run = 0  # rounds of A whose rewards are not in yet
+        point = exponential(rng) / H  # where the next coin is up, in rounds from here
+        while m > 0:
+            if not point < m:
+                run += m
+                break
+            before = int(point)
+            run += before
+            if t + run >= T:
+                break
+            m -= before + 1
+            point -= before + 1
+            # Some coins are up in the round that is just over for `m` and `point`.
+            opened = False
+            met[:] = False
+            theta[:] = -1.0
+            while point < 0.0:
+                j = next_arm(h, H, rng)
+                if not met[j]:
+                    met[j] = True
+                    if j == A:
+                        if run > 0:
+                            X = pull(env, rng, A, t + 1, run)
+                            a[A] += X
+                            b[A] += run - X
+                            record(trace, env, t + 1, A, run)
+                            t += run
+                            run = 0
+                        step = opens(y, x, b[A], a[A], h[A], rng)
+                        if step >= 0.0:
+                            theta[A] = x - step
+                            opened = True
+                    else:
+                        step = opens(x, y, a[j], b[j], h[j], rng)
+                        if step >= 0.0:
+                            theta[j] = x + step
+                            opened = True
+                point += exponential(rng) / H
+            if not opened:
+                run += 1
+                continue
+            if run > 0:
+                X = pull(env, rng, A, t + 1, run)
+                a[A] += X
+                b[A] += run - X
+                record(trace, env, t + 1, A, run)
+                t += run
+                run = 0
+            if theta[A] < 0.0:
+                theta[A] = within(x, True, a[A], b[A], rng)
+            else:  # so others may win from below
+                for j in range(K):
+                    if theta[j] < 0.0:
+                        theta[j] = within(x, False, a[j], b[j], rng)
+            J = argmax(theta, rng)
             t += 1
-            J = A
-            open_chances(A, x, a, b, q)
-            if uniform(rng) * p < chance_of_some(q, 0):
-                J = winner_when_open(A, x, a, b, q, theta, rng)
             X = pull(env, rng, J, t, 1)
             a[J] += X
             b[J] += 1.0 - X
             record(trace, env, t, J, 1)
+            if J != A:
+                h[J], _ = hazard(x, y, a[J], b[J])
+                H = 0.0
+                for j in range(K):
+                    H += h[j]
+                if not H <= OFTEN:
+                    break
+                point = exponential(rng) / H
+        if run > 0:
+            n = min(run, T - t)
+            record(trace, env, t + 1, A, n)
+            if n < run or t + n == T:
+                return
+            X = pull(env, rng, A, t + 1, n)
+            a[A] += X
+            b[A] += n - X
+            t += n
 
 
 @compiled
@@ -178,30 +295,7 @@ def lazy_dp_ts(algorithm: LazyDPTS, env: Any, rng: Rng, trace: Any, T: int) -> N
                 theta[j] = beta(rng, a[j], b[j])
             J = argmax(theta, rng)  # line 5
         else:
-            J = foremost(a, b)
-            low_a, low_b = a[J], b[J]
-            m = min(2 * O[J] - N[J], 1 + t // 8)
-            # Posteriors grow with t: the others' are largest in the stretch's last round.
-            posteriors(t + m, epsilon, mean, O, a, b)
-            a[J], b[J] = low_a, low_b
-            x, deviations, _ = level(J, a, b)
-            p = open_chances(J, x, a, b, q) if deviations > APART else 1.0
-            if p > OFTEN:
-                literal = WAIT
-                continue
-            before = rounds_before(p, rng)
-            n = min(T - t, m if before >= m else int(before))
-            if before < m and t + n < T:
-                if n > 0:  # J's batch has room for these and more: n < m
-                    record(trace, env, t + 1, J, n)
-                    N[J] += n
-                    Phi[J] += pull(env, rng, J, t + 1, n)
-                    t += n
-                n = 1
-                posteriors(t + 1, epsilon, mean, O, a, b)
-                open_chances(J, x, a, b, q)
-                if uniform(rng) * p < chance_of_some(q, 0):
-                    J = winner_when_open(J, x, a, b, q, theta, rng)
+            J, n = 0, 1
         record(trace, env, t + 1, J, n)
         N[J] += n  # line 6
         Phi[J] += pull(env, rng, J, t + 1, n)
