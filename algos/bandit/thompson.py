@@ -259,6 +259,47 @@ def posteriors(
         b[j] = (1.0 - clipped) * O[j] + 1.0
 
 
+@compiled
+def observe(
+    env: Any,
+    rng: Rng,
+    trace: Any,
+    t: int,
+    J: int,
+    n: int,
+    epsilon: float,
+    mean: np.ndarray,
+    O: np.ndarray,
+    N: np.ndarray,
+    Phi: np.ndarray,
+) -> bool:
+    """Play J in the n rounds after t, no more than its batch has room for; whether that is full."""
+    record(trace, env, t + 1, J, n)
+    N[J] += n  # line 6
+    Phi[J] += pull(env, rng, J, t + 1, n)
+    if N[J] < 2 * O[J]:
+        return False
+    O[J] *= 2  # lines 7-8
+    mean[J] = (Phi[J] + laplace(rng, 1.0 / epsilon)) / O[J]
+    N[J], Phi[J] = 0, 0.0
+    release(trace, t + n, J, mean[J])
+    return True
+
+
+@compiled
+def one_of(leads: np.ndarray, a: np.ndarray, total: float, rng: Rng) -> int:
+    """The arm of the largest draw of those that lead, Beta(a[j], 1) each: chance a[j] / total."""
+    u = uniform(rng) * total
+    last = 0
+    for j in range(a.size):
+        if leads[j]:
+            last = j
+            u -= a[j]
+            if u < 0.0:
+                return j
+    return last
+
+
 class LazyDPTS(NamedTuple):
     """The parameters of `lazy_dp_ts`."""
 
@@ -278,33 +319,147 @@ def lazy_dp_ts(algorithm: LazyDPTS, env: Any, rng: Rng, trace: Any, T: int) -> N
     a = np.empty(K)
     b = np.empty(K)
     theta = np.empty(K)
-    q = np.empty(K)
+    h = np.empty(K)  # hazards of the coins
+    met = np.empty(K, np.bool_)  # coins seen up in this round
+    leads = np.empty(K, np.bool_)
     for j in range(K):  # line 2
         mean[j] = pull(env, rng, j, j + 1, 1) + laplace(rng, 1.0 / epsilon)
         record(trace, env, j + 1, j, 1)
         release(trace, j + 1, j, mean[j])
+    H_rivals, slope, reach = 0.1, 10.0, 0.1
     t, literal = K, T  # the next `literal` rounds draw every posterior
     if draws == NEEDED:
-        literal = 2 * K
+        literal = 0
     while t < T:  # line 3
         posteriors(t + 1, epsilon, mean, O, a, b)
         if literal > 0:
             literal -= 1
-            n = 1
             for j in range(K):  # line 4
                 theta[j] = beta(rng, a[j], b[j])
             J = argmax(theta, rng)  # line 5
-        else:
-            J, n = 0, 1
-        record(trace, env, t + 1, J, n)
-        N[J] += n  # line 6
-        Phi[J] += pull(env, rng, J, t + 1, n)
-        t += n
-        if N[J] == 2 * O[J]:  # lines 7-8
-            O[J] *= 2
-            mean[J] = (Phi[J] + laplace(rng, 1.0 / epsilon)) / O[J]
-            N[J], Phi[J] = 0, 0.0
-            release(trace, t, J, mean[J])
+            observe(env, rng, trace, t, J, 1, epsilon, mean, O, N, Phi)
+            t += 1
+            continue
+
+        # Who leads: the arms clipped at 1, whose largest draw is Beta(Σ a, 1), or one arm A.
+        A = foremost(a, b)
+        a_A, b_A = a[A], b[A]
+        leads[:] = False
+        leads[A] = True
+        alone = True
+        if b_A == 1.0:
+            for j in range(K):
+                if j != A and b[j] == 1.0:
+                    leads[j] = True
+                    alone = False
+                    a_A += a[j]
+
+        # A stretch of m rounds, a level and hazards of the coins. Posteriors grow with t: those
+        # of the rivals are largest at the end, the leader's is smallest at the beginning.
+        m = 1 + int(reach * t)
+        if alone:
+            m = min(m, 2 * O[A] - N[A])
+        wanted = -math.log(H_rivals * min(1.0, slope / math.sqrt(a_A + b_A)))
+        x, y = level(min(max(wanted, 1.5), 50.0), a_A, b_A)
+        E = exponent(x, y, a_A, b_A)
+        H = math.inf
+        if E >= LEAST_EXPONENT and is_thinnable(x, a_A, b_A):
+            posteriors(t + m, epsilon, mean, O, a, b)
+            H_rivals = steepness = 0.0
+            if not alone or is_thinnable(x, a[A], b[A]):
+                for j in range(K):
+                    h[j] = 0.0
+                    if not leads[j]:
+                        h[j], rate = hazard(x, y, a[j], b[j])
+                        H_rivals += h[j]
+                        steepness += h[j] * rate
+                h[A] = -math.log1p(-math.exp(-E))
+                H = H_rivals + h[A]
+                slope = max(steepness / H_rivals, 1.0) if H_rivals > 0.0 else 1.0
+            H_rivals = max(H_rivals, 1e-22)
+        if not H <= OFTEN:
+            H_rivals, slope = 0.1, 10.0 if not H < math.inf else slope
+            if m > 8:
+                reach = 0.125 * m / t
+            else:
+                literal = WAIT
+            continue
+
+        run = 0  # rounds of the single leader that are not recorded yet
+        failed = 0
+        filled = False
+        point = exponential(rng) / H  # where the next coin is up, in rounds from here
+        while m > 0 and t + run < T and not filled:
+            before = m if not point < m else int(point)
+            if alone:
+                run += before
+            else:
+                for _ in range(min(before, T - t)):
+                    J = one_of(leads, a, a_A, rng)
+                    filled = observe(env, rng, trace, t, J, 1, epsilon, mean, O, N, Phi)
+                    t += 1
+                    if filled:
+                        break
+                if filled:
+                    break
+            if before == m:
+                reach = min(2.0 * reach, 1.0)
+                break
+            if t + run >= T:
+                break
+            m -= before + 1
+            point -= before + 1
+            # Some coins are up in the round that is just over for `m` and `point`.
+            posteriors(t + run + 1, epsilon, mean, O, a, b)
+            if alone:
+                a_A, b_A = a[A], b[A]
+            opened = False
+            met[:] = False
+            theta[:] = -1.0
+            while point < 0.0:
+                j = next_arm(h, H, rng)
+                if not met[j]:
+                    met[j] = True
+                    if j == A:
+                        step = opens(y, x, b_A, a_A, h[A], rng)
+                        if step >= 0.0:
+                            theta[A] = x - step
+                            opened = True
+                    else:
+                        step = opens(x, y, a[j], b[j], h[j], rng)
+                        if step >= 0.0:
+                            theta[j] = x + step
+                            opened = True
+                point += exponential(rng) / H
+            J = A
+            if opened:
+                if theta[A] < 0.0:
+                    theta[A] = within(x, True, a_A, b_A, rng)
+                else:  # so others may win from below
+                    for j in range(K):
+                        if theta[j] < 0.0 and not leads[j]:
+                            theta[j] = within(x, False, a[j], b[j], rng)
+                J = argmax(theta, rng)
+            if J == A and alone:
+                run += 1
+            else:
+                if J == A:
+                    J = one_of(leads, a, a_A, rng)
+                if run > 0:
+                    observe(env, rng, trace, t, A, run, epsilon, mean, O, N, Phi)
+                    t += run
+                    run = 0
+                filled = observe(env, rng, trace, t, J, 1, epsilon, mean, O, N, Phi)
+                t += 1
+            if not opened:
+                failed += 1
+                if failed == 4:
+                    reach *= 0.5
+                    break
+        if run > 0 and t < T:
+            n = min(run, T - t)
+            observe(env, rng, trace, t, A, n, epsilon, mean, O, N, Phi)
+            t += n
 
 
 def _lazy_cost(T: float, sizes: Sizes, epsilon: float | None) -> float:
