@@ -23,18 +23,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from algos.dispatch import compiled, implements, seam
+from algos.dispatch import allocating, allocating_seam, implements, seam
 from algos.random.generator import Rng
 from algos.random.seeding import Seeds, start
 
 
-@seam
+@allocating_seam
 def play(algorithm: Any, env: Any, rng: Rng, trace: Any, T: int) -> None:
     """Play rounds 1 … T of one replicate and report them to `trace`."""
     raise NotImplementedError
 
 
-@seam
+@allocating_seam
 def opened(block: Any, i: int) -> Any:
     """The trace of the block's replicate `i`; the one before has been played."""
     raise NotImplementedError
@@ -88,7 +88,7 @@ def only_one(seeds: State) -> int:
     return 1
 
 
-@seam
+@allocating_seam
 def environment_of(environments: Any, i: int) -> Any:
     """The environment that the block's replicate `i` plays."""
     raise NotImplementedError
@@ -106,7 +106,13 @@ def own(environments: Any, i: int) -> Any:
     return environments[i]
 
 
-@compiled
+def is_compiled(form: type) -> bool:
+    """Whether the loop was compiled, or loaded, for algorithms of this class in this process."""
+    dispatcher: Any = play_block
+    return any(arguments[0].instance_class is form for arguments in dispatcher.signatures)
+
+
+@allocating
 def play_block(algorithm: Any, environments: Any, seeds: Any, block: Any, T: int) -> None:
     """Play the block's replicates one after another.
 

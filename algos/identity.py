@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -19,8 +19,6 @@ import numpy as np
 
 from algos.canonical import DIGITS, canonical, digest
 from algos.contents import is_address, text_of
-from algos.random.generator import Rng
-from algos.random.seeding import Seeds, seeds, state
 
 ENVIRONMENT = 1  # the last word of the generators that draw environments
 
@@ -33,9 +31,8 @@ __all__ = [
     "digest",
     "environment_generator",
     "parameters_text",
-    "seeds_of",
-    "state_of",
     "stream_id",
+    "words",
 ]
 
 
@@ -88,26 +85,16 @@ def cell_id(stream: str, seed: int, T: int) -> str:
     return digest(f"{stream}/{seed}/{T}")
 
 
-def seeds_of(seed: int, stream: str, replicates: Sequence[int]) -> Seeds:
-    """What the numbered replicates' own generators are seeded by: (seed, the stream, replicate)."""
-    return seeds(seed, _words(stream), replicates)
-
-
-def state_of(seed: int, stream: str, replicate: int) -> Rng:
-    """The state that one replicate's generator starts with."""
-    return state(seed, _words(stream), replicate)
-
-
 def environment_generator(seed: int, stream: str, replicate: int) -> np.random.Generator:
     """Another generator of a replicate, from which its environment is drawn.
 
     Environments are drawn in Python, so it is one of NumPy's.
     """
-    key = (*_words(stream), replicate, ENVIRONMENT)
+    key = (*words(stream), replicate, ENVIRONMENT)
     return np.random.default_rng(np.random.SeedSequence(entropy=seed, spawn_key=key))
 
 
 @lru_cache(maxsize=16)
-def _words(stream: str) -> tuple[int, ...]:
+def words(stream: str) -> tuple[int, ...]:
     """A stream's identity as 32-bit numbers."""
     return tuple(int(stream[i : i + 8], 16) for i in range(0, DIGITS, 8))

@@ -17,8 +17,6 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numba.core import config
-from numba.typed import List
 
 from algos import contents
 from algos.canonical import canonical, digest
@@ -39,9 +37,6 @@ __all__ = [
     "resolve",
     "sizes_wanted",
 ]
-
-
-numba_config: Any = config
 
 
 @dataclass(frozen=True)
@@ -100,9 +95,12 @@ class Instance:
         draw = KINDS[self.kind].draw
         if draw is None:
             return self.environment
+        from numba.core import config  # loaded where it is needed: plans need no kernels
+        from numba.typed import List
+
         content = contents.content_of(self.definition)
         drawn = [draw(content, rng) for rng in generators]
-        return drawn if numba_config.DISABLE_JIT else List(drawn)
+        return drawn if getattr(config, "DISABLE_JIT", 0) else List(drawn)
 
 
 def sizes_wanted(specification: str | Mapping[str, Any]) -> tuple[str, ...]:

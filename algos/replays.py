@@ -11,9 +11,10 @@ import numpy as np
 from algos.blocks import State
 from algos.checks import check_count
 from algos.errors import InputError
-from algos.identity import state_of
+from algos.identity import words
 from algos.instances import resolve
 from algos.random.generator import Rng
+from algos.random.seeding import state
 from algos.traces import MOST_MESSAGES, ActionTrace, MessageTrace, TooManyMessages
 from algos.work import Work
 
@@ -104,13 +105,14 @@ def _heard(
 ) -> Messages:
     """The messages of one replicate, played with `trace` of a message trace."""
     seed, replicate = check_count("seed", seed, 0), check_count("replicate", replicate, 0)
-    words = state_of(seed, work.stream, replicate) if rng is None else rng
+    if rng is None:
+        rng = state(seed, words(work.stream), replicate)
     room = _ROOM
     while True:  # the number of messages is known only afterwards
         rounds, sources, values = np.zeros(room, np.int64), np.zeros(room, np.int64), np.zeros(room)
         kept = MessageTrace(rounds, sources, values, np.zeros(1, np.int64))
         try:
-            work.run(trace(kept), work.environments(seed, [replicate]), State(words))
+            work.run(trace(kept), work.environments(seed, [replicate]), State(rng))
         except TooManyMessages:
             allowed = f"so few rounds that {work.algorithm.name} releases at most {MOST_MESSAGES}"
             raise InputError("T", work.T, f"{allowed} numbers") from None

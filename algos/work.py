@@ -19,7 +19,7 @@ from algos.blocks import play_block
 from algos.checks import is_number
 from algos.errors import InputError
 from algos.families import FAMILIES, Family, Outcome
-from algos.identity import environment_generator, seeds_of, stream_id
+from algos.identity import environment_generator, stream_id, words
 from algos.instances import Instance
 from algos.random.seeding import Seeds, seeds
 from algos.registry import Algorithm, Value
@@ -102,7 +102,7 @@ class Work:
 
     def seeds(self, seed: int, replicates: Sequence[int]) -> Seeds:
         """What the replicates' generators start from."""
-        return seeds_of(seed, self.stream, replicates)
+        return seeds(seed, words(self.stream), replicates)
 
     def environments(self, seed: int, replicates: Sequence[int]) -> Any:
         """The environment of all replicates, or a typed list of each one's."""

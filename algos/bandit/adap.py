@@ -29,7 +29,7 @@ import numpy as np
 
 from algos.bandit.moss import imed_index, moss_index
 from algos.blocks import play
-from algos.dispatch import compiled, implements, seam
+from algos.dispatch import allocating, compiled, implements, seam
 from algos.environments import number_of_arms, pull
 from algos.maths.kl import upper_rank
 from algos.maths.ties import argmax, argmin
@@ -155,7 +155,7 @@ def optimistic_imed(
         index[a] = imed_index(index[a], n[a], best)
 
 
-@compiled
+@allocating
 def adaptive_episodes(env: Any, rng: Rng, trace: Any, T: int, epsilon: float, rule: Any) -> None:
     """azize2022 Algorithm 1 for the index `rule`."""
     K = number_of_arms(env)

@@ -8,6 +8,7 @@ from reference.finding import package
 
 import algos
 from algos import InputError, algorithm, algorithms, replay, simulate
+from algos.blocks import environment_of, play_block
 from algos.checkpoints import grid
 from algos.environments import benchmark, block_cost, block_regret
 from algos.families import FAMILIES
@@ -73,7 +74,7 @@ def test_draws_matter(entry):
     """Replicates differ somewhere in what they do or release; epochs may need a long run."""
 
     def differ(instance, T):
-        result = simulate(entry.name, instance, epsilon=EPSILON, T=T, replicates=20, seed=3)
+        result = simulate(entry.name, instance, epsilon=EPSILON, T=T, replicates=60, seed=3)
         if any((column != column[:1]).any() for column in result.outcome.values()):
             return True
         runs = [
@@ -127,7 +128,7 @@ def test_regret_is_what_the_actions_cost(entry):
         one = replay(entry.name, specimen(entry), epsilon=EPSILON, T=T, replicate=replicate)
         instance = resolve(specimen(entry))
         work = Work.checked(entry.name, instance, EPSILON, T, {})
-        env = next(iter(work.environments(0, [replicate])))
+        env = environment_of(work.environments(0, [replicate]), 0)
         expected = curve(family, instance, one.actions, env)[result.checkpoints - 1]
         np.testing.assert_allclose(result.regret[replicate], expected, rtol=1e-9, atol=1e-9)
     column = counted(entry)
@@ -192,11 +193,11 @@ def test_one_run_serves_every_smaller_horizon(entry):
 def test_a_kernel_compiles_once(entry):
     first, *others = examples(entry)
     simulate(entry.name, first, epsilon=EPSILON, T=longest(entry, 100))
-    before = len(entry.kernel.signatures)
+    before = len(play_block.signatures)
     for epsilon, instance in zip((float("inf"), 3), others, strict=False):
         simulate(entry.name, instance, epsilon=epsilon, T=12345, replicates=2, seed=9)
         simulate(entry.name, instance, epsilon=epsilon, T=1e3, checkpoints=[10, 1000])
-    assert len(entry.kernel.signatures) == before
+    assert len(play_block.signatures) == before
 
 
 @EVERY

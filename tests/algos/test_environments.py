@@ -10,6 +10,7 @@ from scipy import stats
 from algos.environments import block_regret, number_of_arms, pull
 from algos.full_information.environments import observe
 from algos.instances import resolve
+from algos.random.seeding import state
 
 
 @njit
@@ -44,7 +45,7 @@ VARIANCES = [(0.21, 0.16), (0.5 * 0 + 0.2 * 0.0625 + 0.3 - 0.35**2, 0.0),
 def test_a_block_has_the_mean_and_variance_of_its_rounds(case, arm, n):
     """Each z statistic exceeds 6 with probability < 1e-8 (variance: chi-square, same level)."""
     instance = resolve(SPECIFICATIONS[case])
-    rng = np.random.default_rng(1000 * case + 10 * arm + n)
+    rng = state(1000 * case + 10 * arm + n)
     draws = np.array([block(instance.environment, rng, arm, 1, n, 1) for _ in range(4000)])
     mean, variance = n * instance.means[arm], n * VARIANCES[case][arm]
     if variance == 0.0:
@@ -66,7 +67,7 @@ def test_finite_support_block_is_a_multinomial():
             "probabilities": [[0.2, 0.5, 0.3], [0.5, 0.5, 0.0]],
         }
     )
-    rng = np.random.default_rng(5)
+    rng = state(5)
     draws = [block(instance.environment, rng, 0, 1, 3, 1) for _ in range(20_000)]
     sums: dict[float, float] = {}
     for a, b, c in np.ndindex(3, 3, 3):
@@ -83,7 +84,7 @@ def test_finite_support_block_is_a_multinomial():
 def test_a_huge_binomial_block(n):
     """z statistics of 2,000 draws; each exceeds 6 with probability < 1e-8."""
     instance = resolve(SPECIFICATIONS[0])
-    rng = np.random.default_rng(8)
+    rng = state(8)
     draws = np.array([block(instance.environment, rng, 0, 1, n, 1) for _ in range(2000)])
     z = (draws - 0.3 * n) / np.sqrt(0.21 * n)
     assert abs(z.mean()) < 6 / np.sqrt(2000)
@@ -93,17 +94,17 @@ def test_a_huge_binomial_block(n):
 def test_a_table_sums_its_column():
     rewards = np.random.default_rng(0).random((40, 3))
     env = resolve({"name": "reward_table", "rewards": rewards.tolist()}).environment
-    rng = np.random.default_rng(1)
-    before = rng.bit_generator.state
+    rng = state(1)
+    before = rng.tolist()
     assert block(env, rng, 1, 5, 7, 1) == pytest.approx(rewards[4:11, 1].sum(), rel=1e-14)
     assert block(env, rng, 2, 4, 6, 5) == pytest.approx(rewards[3:29:5, 2].sum(), rel=1e-14)
-    assert rng.bit_generator.state == before  # nothing is drawn
+    assert rng.tolist() == before  # nothing is drawn
 
 
 @pytest.mark.parametrize("specification", SPECIFICATIONS, ids=lambda s: s["name"])
 def test_all_arms_are_observed_as_if_each_was_pulled(specification):
     env = resolve(specification).environment
-    rng, same = (np.random.default_rng(4) for _ in range(2))
+    rng, same = state(4), state(4)
     for n in (1, 2, 50):
         out = np.array([10.0, 20.0])
         observed(env, rng, 1, n, out)
@@ -115,7 +116,7 @@ def test_a_table_is_observed_row_by_row():
     rewards = np.random.default_rng(0).random((40, 3))
     env = resolve({"name": "reward_table", "rewards": rewards.tolist()}).environment
     out = np.ones(3)
-    observed(env, np.random.default_rng(1), 5, 7, out)
+    observed(env, state(1), 5, 7, out)
     np.testing.assert_allclose(out, 1.0 + rewards[4:11].sum(axis=0), rtol=1e-14)
 
 

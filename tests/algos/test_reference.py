@@ -14,11 +14,13 @@ from math import inf
 
 import numpy as np
 import pytest
+from reference.common import draws
 from reference.compare import compare
 from reference.finding import home, package, reference
 
 from algos import algorithms, register, replay
 from algos.families import FAMILIES, Family
+from algos.random.seeding import state
 from algos.registry import ALGORITHMS, Algorithm
 
 TABLES = 3
@@ -42,12 +44,8 @@ def test_same_actions_and_messages(entry: Algorithm) -> None:
             rounds = int(rng.integers(*T, endpoint=True))
             instance = played.table(rng, rounds + int(rng.integers(0, 3)))
             keywords = parameters if epsilon is None else parameters | {"epsilon": epsilon}
-            expected = played.play(
-                function, instance, rounds, np.random.default_rng(number), **keywords
-            )
-            got = replay(
-                entry.name, instance, T=rounds, rng=np.random.default_rng(number), **keywords
-            )
+            expected = played.play(function, instance, rounds, draws(number), **keywords)
+            got = replay(entry.name, instance, T=rounds, rng=state(number), **keywords)
             assert compare(got, expected) == "", f"table {number}, ε = {epsilon}"
 
 

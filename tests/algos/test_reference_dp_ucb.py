@@ -76,7 +76,7 @@ def test_split_is_per_arm_at_a_kth_of_epsilon() -> None:
     means = {"name": "bernoulli", "means": [0.9, 0.5, 0.3, 0.2]}
     choices = [{"budget": "split", "epsilon": 40.0}, {"budget": "per_arm", "epsilon": 10.0}]
     entry = algorithm("dp_ucb")
-    assert entry.arguments(9, 1.0, entry.check_parameters({})) == (9, 1.0, 0, 0, 0.1)
+    assert entry.fill(9, 1.0, entry.check_parameters({})) == (1.0, 0, 0, 0.1)
     mean = [
         simulate("dp_ucb", means, T=5_000, replicates=20, **choice).regret[:, -1].mean()
         for choice in choices

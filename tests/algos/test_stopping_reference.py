@@ -18,13 +18,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from reference.common import Draws
 from reference.compare import mutant
 from reference.finding import home
 from reference.stopping_rule import Outcome, SampleSource, table
 from scipy import stats
 
 from algos import simulate
-from algos.identity import generator
+from algos.identity import words
+from algos.random.seeding import state
 
 Setting = dict[str, Any]
 
@@ -60,7 +62,7 @@ def difference(rule: int, number: int, module: ModuleType | None = None) -> tupl
     samples, R = instance["samples"].tolist(), instance["R"]
     got = simulate(algorithm, instance, epsilon=epsilon, T=T, seed=number, **parameters)
     play: Callable[..., Outcome] = getattr(module or home(algorithm), algorithm)
-    rng = generator(number, got.stream, 0)
+    rng = Draws(state(number, words(got.stream), 0))
     want = play(lambda t: samples[t - 1], R, T, rng, **keywords(epsilon, parameters))
     have = (int(got.stop_time[0]), float(got.estimate[0]), bool(got.halted[0]))
     alike = (isnan(have[1]) and isnan(want[1])) or abs(have[1] - want[1]) < 1e-12 * R

@@ -12,6 +12,7 @@ from scipy import stats
 from algos import InputError, algorithms, replay, simulate
 from algos.environments import pull
 from algos.instances import resolve
+from algos.random.seeding import state
 
 RULES = [entry.name for entry in algorithms() if entry.family == "stopping_rule"]
 COIN = {"name": "two_point", "mu": 0.5}
@@ -115,7 +116,7 @@ def test_a_block_has_the_mean_and_variance_of_its_samples(case, n):
     if n > 1000 and specification["name"] != "two_point":
         return
     instance = resolve(specification)
-    rng = np.random.default_rng([case, n])
+    rng = state(n, [case])
     draws = np.array([block(instance.environment, rng, 1, n, 1) for _ in range(4000)])
     R = instance.environment.R
     assert instance.means == (specification["mu"],) and np.abs(draws).max() <= n * R
@@ -127,11 +128,11 @@ def test_a_block_has_the_mean_and_variance_of_its_samples(case, n):
 def test_a_table_gives_its_samples():
     samples = [0.5, -1.0, 0.25, 1.0, -0.5]
     instance = resolve({"name": "sample_table", "samples": samples, "R": 1})
-    rng = np.random.default_rng(0)
+    rng = state(0)
     assert instance.rounds == 5 and instance.means == (0.05,)
     assert block(instance.environment, rng, 2, 3, 1) == 0.25
     assert block(instance.environment, rng, 1, 3, 2) == 0.25
-    assert rng.random() == np.random.default_rng(0).random()
+    assert rng.tolist() == state(0).tolist()
     with pytest.raises(InputError, match=r"from 1 to 5"):
         simulate("nas", {"name": "sample_table", "samples": samples}, T=6)
 

@@ -9,6 +9,7 @@ import pytest
 from numba import njit
 
 from algos import InputError, messages, replay, simulate
+from algos.blocks import opened
 from algos.dispatch import implements, seam
 from algos.environments import benchmark, block_cost
 from algos.recorders import RunningRecorder
@@ -51,7 +52,7 @@ def test_running_regret_fills_checkpoints_inside_blocks():
     rounds = np.array([1, 2, 3, 4, 10, 94, 95, 10**12])
     recorder = RunningRecorder(rounds, 2)
     for i in range(2):
-        play(ENV, recorder.trace(i), BLOCKS)
+        play(ENV, opened(recorder.block, i), BLOCKS)
     costs = np.repeat([0.25, -0.5, 1.0], [3, 1, 90])
     expected = [costs[:t].sum() - 0.125 * t for t in rounds[:6]]
     paid = costs.sum()
@@ -62,7 +63,7 @@ def test_running_regret_fills_checkpoints_inside_blocks():
 def test_a_cycle_is_its_rounds_one_by_one():
     rounds = np.arange(1, 9)
     recorder = RunningRecorder(rounds, 1)
-    cycle(ENV, recorder.trace(0), 1, np.array([2, 0]), 7)
+    cycle(ENV, opened(recorder.block, 0), 1, np.array([2, 0]), 7)
     costs = np.cumsum([-0.5, 0.25] * 4)[:7]
     found = recorder.outcome()["regret"][0]
     assert found[:7].tolist() == (costs - 0.125 * rounds[:7]).tolist() and found[7] == 0.0

@@ -1,13 +1,61 @@
-"""What the plain implementations share: their types, the tied arg max, the Bernoulli divergence."""
+"""What the plain implementations share: types, draws, the tied arg max, Bernoulli divergence."""
 
 from collections.abc import Callable, Sequence
 from math import expm1, inf, log
+from typing import Protocol
 
-from numpy.random import Generator
+import numpy as np
+
+from algos.random import continuous, generator
+from algos.random.seeding import state
 
 RewardSource = Callable[[int, int], float]
 Message = tuple[int, int, float]
 Trajectory = tuple[list[int], list[Message]]
+
+
+class Generator(Protocol):
+    """What the references draw from: one of NumPy's generators, or `Draws`."""
+
+    def random(self) -> float:
+        """Uniform on [0, 1)."""
+
+    def laplace(self, loc: float, scale: float) -> float:
+        """Mean `loc`, density falling with exp(-|x - loc| / scale)."""
+
+    def beta(self, a: float, b: float) -> float:
+        """A Beta(a, b) variable."""
+
+    def standard_exponential(self) -> float:
+        """Mean 1."""
+
+
+class Draws:
+    """The draws of a kernel that starts with `words`: by the same samplers, in NumPy's words."""
+
+    def __init__(self, words: np.ndarray) -> None:
+        self.words = words.copy()
+
+    def random(self) -> float:
+        """Uniform on [0, 1)."""
+        return generator.uniform(self.words)
+
+    def laplace(self, loc: float, scale: float) -> float:
+        """As `Generator.laplace`."""
+        return loc + continuous.laplace(self.words, scale)
+
+    def beta(self, a: float, b: float) -> float:
+        """As `Generator.beta`."""
+        return continuous.beta(self.words, a, b)
+
+    def standard_exponential(self) -> float:
+        """As `Generator.standard_exponential`."""
+        return continuous.exponential(self.words)
+
+
+def draws(seed: int) -> Draws:
+    """Those of a kernel that is replayed with `rng=state(seed)`."""
+    return Draws(state(seed))
 
 
 def uniform_argmax(indices: Sequence[float], rng: Generator) -> int:

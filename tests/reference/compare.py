@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from algos import replay
-from reference.common import Trajectory
+from algos.random.seeding import state
+from reference.common import Trajectory, draws
 from reference.finding import home
 from reference.tables import Table, source
 
@@ -48,15 +49,13 @@ class Case:
         if self.epsilon is not None:
             keywords["epsilon"] = self.epsilon
         play: Callable[..., Trajectory] = getattr(module or home(self.algorithm), self.algorithm)
-        rng = np.random.default_rng(seed)
-        return play(source(table), table.shape[1], T, rng, **keywords)
+        return play(source(table), table.shape[1], T, draws(seed), **keywords)
 
     def difference(self, table: Table, T: int, seed: int, expected: Trajectory) -> str:
         """How the replayed kernel differs from the expected trajectory; empty when it does not."""
         instance = {"name": "reward_table", "rewards": table}
-        rng = np.random.default_rng(seed)
         got = replay(
-            self.algorithm, instance, epsilon=self.epsilon, T=T, rng=rng, **self.parameters
+            self.algorithm, instance, epsilon=self.epsilon, T=T, rng=state(seed), **self.parameters
         )
         return compare(got, expected)
 

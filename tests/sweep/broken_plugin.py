@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from numba import njit
+from typing import NamedTuple
 
 from algos import Algorithm, register
+from algos.blocks import play
+from algos.dispatch import implements
 from algos.environments import number_of_arms, pull
 from algos.traces import record
 
 
-@njit(cache=True)
-def mistaken(env, rng, trace, T):
+class Mistaken(NamedTuple):
+    """It has no parameters."""
+
+
+class Unready(NamedTuple):
+    """It has no parameters."""
+
+
+@implements(play, Mistaken)
+def mistaken(algorithm, env, rng, trace, T):
     """Play arm 0 for ever."""
     name = "arm " + number_of_arms(env)
     for t in range(1, T + 1):
@@ -18,8 +28,8 @@ def mistaken(env, rng, trace, T):
         record(trace, env, t, 0, 1)
 
 
-@njit(cache=True)
-def unready(env, rng, trace, T):
+@implements(play, Unready)
+def unready(algorithm, env, rng, trace, T):
     """Raise in every round: it compiles."""
     for t in range(1, T + 1):
         if t > 0:
@@ -27,12 +37,12 @@ def unready(env, rng, trace, T):
         record(trace, env, t, 0, 1)
 
 
-for kernel in (mistaken, unready):
+for form in (Mistaken, Unready):
     register(
         Algorithm(
-            name=kernel.__name__,
+            name=form.__name__.lower(),
             family="bandit",
-            kernel=kernel,
+            form=form,
             source="tests",
             summary="for tests",
             cost=lambda T, sizes, epsilon: 10.0 * T,

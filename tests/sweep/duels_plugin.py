@@ -12,13 +12,16 @@ import numpy as np
 from numba import njit
 
 from algos import Algorithm, register
+from algos.blocks import opened, play
 from algos.dispatch import implements
 from algos.environments import benchmark, block_cost
 from algos.errors import InputError
 from algos.families import Column, Family, register_family
 from algos.kinds import Kind, register_kind
+from algos.random.continuous import laplace
+from algos.random.generator import uniform
 from algos.recorders import RunningRecorder
-from algos.traces import RunningTrace, record, release
+from algos.traces import RunningBlock, RunningTrace, record, release
 
 
 class Losses(NamedTuple):
@@ -66,6 +69,22 @@ class DuelTrace(NamedTuple):
     state: np.ndarray  # scratch: int64 (4,): the last pair, its changes, the next horizon
 
 
+class DuelBlock(NamedTuple):
+    """What the replicates of a block record."""
+
+    regret: RunningBlock
+    horizons: np.ndarray  # int64 (H,)
+    changes_at: np.ndarray  # out: int64 (R, H)
+    state: np.ndarray  # scratch: int64 (4,)
+
+
+@implements(opened, DuelBlock)
+def open_duel(block, i):
+    """Replicate `i`."""
+    block.state[:] = 0
+    return DuelTrace(opened(block.regret, i), block.horizons, block.changes_at[i], block.state)
+
+
 @implements(record, DuelTrace)
 def record_pair(trace, env, t, action, n):
     """Count a change of the pair, and pass the block on to the regret."""
@@ -82,17 +101,13 @@ class Recorder:
     """Records a block of replicates."""
 
     def __init__(self, instance, checkpoints, horizons, replicates):
-        self.regret, self.horizons = RunningRecorder(checkpoints, replicates), horizons
-        self.changes = np.zeros((replicates, len(horizons)), np.int64)
-
-    def trace(self, i):
-        """The trace of replicate `i`."""
-        state = np.zeros(4, np.int64)
-        return DuelTrace(self.regret.trace(i), self.horizons, self.changes[i], state)
+        self.regret = RunningRecorder(checkpoints, replicates)
+        changes = np.zeros((replicates, len(horizons)), np.int64)
+        self.block = DuelBlock(self.regret.block, horizons, changes, np.zeros(4, np.int64))
 
     def outcome(self):
         """Regret and changes."""
-        return {**self.regret.outcome(), "changes": self.changes}
+        return {**self.regret.outcome(), "changes": self.block.changes_at}
 
 
 def resolve(given: dict[str, Any]) -> dict[str, Any]:
@@ -134,10 +149,16 @@ register_family(
 )
 
 
-@njit(cache=True)
-def noisy_pair(env, rng, trace, T, epsilon):
+class NoisyPair(NamedTuple):
+    """The parameters of `noisy_pair`."""
+
+    epsilon: float
+
+
+@implements(play, NoisyPair)
+def noisy_pair(algorithm, env, rng, trace, T):
     """In epochs of doubling length: the two arms with the least noisy losses of the last one."""
-    K = env.before.size
+    K, scale = env.before.size, env.before.size / algorithm.epsilon
     pair = np.array([0, 1])
     noisy = np.empty(K)
     t, length = 0, 1
@@ -145,7 +166,7 @@ def noisy_pair(env, rng, trace, T, epsilon):
         n = min(length, T - t)
         record(trace, env, t + 1, pair, n)
         for arm in range(K):
-            noisy[arm] = paid(env, arm, t + n) - paid(env, arm, t) + rng.laplace(0.0, K / epsilon)
+            noisy[arm] = paid(env, arm, t + n) - paid(env, arm, t) + laplace(rng, scale)
             release(trace, t + n, arm, noisy[arm])
         t += n
         pair[0] = np.argmin(noisy)
@@ -154,15 +175,19 @@ def noisy_pair(env, rng, trace, T, epsilon):
         length *= 2
 
 
-@njit(cache=True)
-def random_pair(env, rng, trace, T):
+class RandomPair(NamedTuple):
+    """It has no parameters."""
+
+
+@implements(play, RandomPair)
+def random_pair(algorithm, env, rng, trace, T):
     """Two different arms at random, block after block of ten rounds."""
     K = env.before.size
     t = 0
     while t < T:
         n = min(10, T - t)
-        first = int(rng.random() * K)
-        second = (first + 1 + int(rng.random() * (K - 1))) % K
+        first = int(uniform(rng) * K)
+        second = (first + 1 + int(uniform(rng) * (K - 1))) % K
         record(trace, env, t + 1, (first, second), n)
         t += n
 
@@ -171,7 +196,7 @@ register(
     Algorithm(
         name="noisy_pair",
         family="duels",
-        kernel=noisy_pair,
+        form=NoisyPair,
         source="tests",
         summary="leaders of the last epoch",
         regret="no theorem",
@@ -186,7 +211,7 @@ register(
     Algorithm(
         name="random_pair",
         family="duels",
-        kernel=random_pair,
+        form=RandomPair,
         source="tests",
         summary="for comparison",
         regret="O(T)",

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from reference.common import Trajectory
+from reference.common import Generator, Trajectory
 from reference.tables import fractions, source
 
 __path__ = extend_path(__path__, __name__)
@@ -46,7 +46,7 @@ def play(
     function: Callable[..., Trajectory],
     instance: dict[str, Any],
     T: int,
-    rng: np.random.Generator,
+    rng: Generator,
     **keywords: Any,
 ) -> Trajectory:
     """What a reference does on a table."""

@@ -3,9 +3,7 @@
 from collections.abc import Callable
 from math import log, sqrt
 
-from numpy.random import Generator
-
-from reference.common import Message, RewardSource, Trajectory, kl_upper, uniform_argmax
+from reference.common import Generator, Message, RewardSource, Trajectory, kl_upper, uniform_argmax
 
 
 def adap(

@@ -6,10 +6,8 @@ Indices of all arms at once, as IMED's compares each with the best.
 from collections.abc import Callable
 from math import log
 
-from numpy.random import Generator
-
 from reference.bandit.moss import imed_indices, moss_indices
-from reference.common import Message, RewardSource, Trajectory, uniform_argmax
+from reference.common import Generator, Message, RewardSource, Trajectory, uniform_argmax
 
 
 def adap(

@@ -2,9 +2,7 @@
 
 from math import log, sqrt
 
-from numpy.random import Generator
-
-from reference.common import Message, RewardSource, Trajectory
+from reference.common import Generator, Message, RewardSource, Trajectory
 
 
 def anytime_lazy_ucb(

@@ -6,9 +6,7 @@ first enters a released sum, which is when its last leaf arrives.
 
 from math import inf, log, log2, sqrt
 
-from numpy.random import Generator
-
-from reference.common import Message, RewardSource, Trajectory, uniform_argmax
+from reference.common import Generator, Message, RewardSource, Trajectory, uniform_argmax
 
 
 def tiles(n: int) -> list[tuple[int, int]]:

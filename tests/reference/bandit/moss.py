@@ -6,9 +6,7 @@ An arg max or arg min that stays tied while no index changes keeps its arm witho
 from collections.abc import Callable
 from math import inf, log, log1p, sqrt
 
-from numpy.random import Generator
-
-from reference.common import RewardSource, Trajectory, uniform_argmax
+from reference.common import Generator, RewardSource, Trajectory, uniform_argmax
 
 
 def kl(p: float, q: float) -> float:

@@ -6,9 +6,7 @@ do with draws = "all".
 
 from math import log
 
-from numpy.random import Generator
-
-from reference.common import Message, RewardSource, Trajectory, uniform_argmax
+from reference.common import Generator, Message, RewardSource, Trajectory, uniform_argmax
 
 
 def thompson_beta(

@@ -2,9 +2,7 @@
 
 from math import log, sqrt
 
-from numpy.random import Generator
-
-from reference.common import RewardSource, Trajectory, kl_upper, uniform_argmax
+from reference.common import Generator, RewardSource, Trajectory, kl_upper, uniform_argmax
 
 
 def ucb1(reward: RewardSource, K: int, T: int, rng: Generator) -> Trajectory:

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from reference.common import Generator
+
 __path__ = extend_path(__path__, __name__)
 
 CLEAR = {"name": "duel_losses", "before": [0.0, 1.0, 0.1], "after": [0.0, 1.0, 0.1], "at": 9000}
@@ -27,7 +29,7 @@ def play(
     function: Callable[..., Any],
     instance: dict[str, Any],
     T: int,
-    rng: np.random.Generator,
+    rng: Generator,
     **keywords: Any,
 ) -> Any:
     """What a reference does on a table."""

@@ -2,9 +2,7 @@
 
 from collections.abc import Callable
 
-from numpy.random import Generator
-
-from reference.common import Message
+from reference.common import Generator, Message
 
 Loss = Callable[[int, int], float]
 Played = tuple[list[tuple[int, int]], list[Message]]

@@ -6,9 +6,7 @@ ascending order, exceeds u.
 
 from math import exp, log, sqrt
 
-from numpy.random import Generator
-
-from reference.common import RewardSource, Trajectory
+from reference.common import Generator, RewardSource, Trajectory
 
 
 def decreasing_hedge(reward: RewardSource, K: int, T: int, rng: Generator) -> Trajectory:

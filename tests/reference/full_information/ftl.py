@@ -4,9 +4,7 @@ One `rng.random()` per arg max that is tied (exact equality, tied actions in asc
 unless no aggregated reward has changed since the last one: then its outcome is kept.
 """
 
-from numpy.random import Generator
-
-from reference.common import RewardSource, Trajectory, uniform_argmax
+from reference.common import Generator, RewardSource, Trajectory, uniform_argmax
 
 
 def ftl(reward: RewardSource, K: int, T: int, rng: Generator) -> Trajectory:

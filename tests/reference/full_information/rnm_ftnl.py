@@ -6,9 +6,7 @@ ftnl sends every noisy count. rnm_ftnl sends nothing but the index of the larges
 An epoch that T cuts short sends nothing.
 """
 
-from numpy.random import Generator
-
-from reference.common import Message, RewardSource, Trajectory, uniform_argmax
+from reference.common import Generator, Message, RewardSource, Trajectory, uniform_argmax
 
 
 def ftnl(

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from reference.common import Trajectory
+from reference.common import Generator, Trajectory
 from reference.tables import GRAIN
 
 __path__ = extend_path(__path__, __name__)
@@ -37,7 +37,7 @@ def play(
     function: Callable[..., Outcome],
     instance: dict[str, Any],
     T: int,
-    rng: np.random.Generator,
+    rng: Generator,
     **keywords: Any,
 ) -> Trajectory:
     """What a rule does on a table: samples are taken (0) until it halts, then none (-1).

@@ -6,8 +6,7 @@ with other draws (see there): the compiled kernel makes those.
 
 from math import exp, floor, inf, log, log1p, nan, sqrt
 
-from numpy.random import Generator
-
+from reference.common import Generator
 from reference.stopping_rule import Outcome, SampleSource
 
 

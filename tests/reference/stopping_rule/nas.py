@@ -2,8 +2,7 @@
 
 from math import log, nan, sqrt
 
-from numpy.random import Generator
-
+from reference.common import Generator
 from reference.stopping_rule import Outcome, SampleSource
 
 
