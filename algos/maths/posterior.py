@@ -32,7 +32,7 @@ import numpy as np
 from algos.dispatch import compiled
 from algos.maths.stirling import LOG_ROOT_2PI, deviance, stirling_error
 from algos.random.continuous import beta, exponential
-from algos.random.generator import Rng, uniform_positive
+from algos.random.generator import Rng, uniform, uniform_positive
 
 LEAST_EXPONENT = 1.0
 
@@ -106,13 +106,95 @@ def is_thinnable(x: float, a: float, b: float) -> bool:
 
 
 @compiled
-def level(E: float, a: float, b: float) -> tuple[float, float]:
-    """x and 1 - x, where P(Beta(a, b) < x) is about exp(-E); only the cost depends on it."""
+def level(H: float, slope: float, a: float, b: float) -> tuple[float, float]:
+    """A level x and 1 - x for the foremost arm's Beta(a, b); only the cost depends on it.
+
+    P(θ < x) is about what the rivals' hazards gain where x is a deviation of θ lower: they were H
+    in all, and rise at the rate `slope`, at the last level.
+    """
     n = a + b
+    E = -math.log(max(H, 1e-22) * min(1.0, slope / math.sqrt(n)))
+    E = min(max(E, 1.5), 50.0)
     skew = max((a - b) / n, 0.0) / 1.5
     depth = (math.sqrt(2.0 * E * (a / n) * b) + skew * E) / n
     depth = min(depth, 0.9375 * a / n)
     return a / n - depth, b / n + depth
+
+
+@compiled
+def rivals(
+    A: int, x: float, y: float, a: np.ndarray, b: np.ndarray, h: np.ndarray
+) -> tuple[float, float]:
+    """Fill h (K,) with the hazards of A's rivals; their sum, and its rate of decrease in x, ≥ 1.
+
+    Arms with h < 0 are left out: their draws count as A's.
+    """
+    H = steepness = 0.0
+    for j in range(a.size):
+        if j != A and h[j] >= 0.0:
+            h[j], rate = hazard(x, y, a[j], b[j])
+            H += h[j]
+            steepness += h[j] * rate
+    return H, (max(steepness / H, 1.0) if 0.0 < H < math.inf else 1.0)
+
+
+@compiled
+def coins_up(point: float, h: np.ndarray, H: float, up: np.ndarray, rng: Rng) -> float:
+    """Fill up (K,) with the coins that are up in a round with one at least; the next such point.
+
+    Points of a Poisson process of rate H, each of arm j with chance h[j] / H: a coin is up in a
+    round with a point of its own. The first lies at `point` < 0, counted from the round's end.
+    """
+    up[:] = False
+    while point < 0.0:
+        u = uniform(rng) * H
+        last = 0
+        for j in range(h.size):
+            if h[j] > 0.0:
+                last = j
+                u -= h[j]
+                if u < 0.0:
+                    break
+        up[last] = True
+        point += exponential(rng) / H
+    return point
+
+
+@compiled
+def contest(
+    A: int,
+    x: float,
+    y: float,
+    a: np.ndarray,
+    b: np.ndarray,
+    h: np.ndarray,
+    up: np.ndarray,
+    theta: np.ndarray,
+    rng: Rng,
+) -> bool:
+    """Whether some arm whose coin is up opens the round; if so, theta (K,) is filled with draws.
+
+    They are -1 for arms that cannot have the largest.
+    """
+    opened = False
+    for j in range(a.size):
+        theta[j] = -1.0
+        if up[j]:
+            if j == A:
+                step = opens(y, x, b[A], a[A], h[A], rng)
+            else:
+                step = opens(x, y, a[j], b[j], h[j], rng)
+            if step >= 0.0:
+                theta[j] = x - step if j == A else x + step
+                opened = True
+    if opened:
+        if theta[A] < 0.0:
+            theta[A] = within(x, True, a[A], b[A], rng)
+        else:  # so others may win from below the level
+            for j in range(a.size):
+                if theta[j] < 0.0 and h[j] >= 0.0:
+                    theta[j] = within(x, False, a[j], b[j], rng)
+    return opened
 
 
 @compiled
