@@ -67,7 +67,8 @@ def begin_numbered(seeds: Seeds, i: int, rng: Rng) -> None:
 @implements(begin, State)
 def begin_given(seeds: State, i: int, rng: Rng) -> None:
     """As it is."""
-    rng[:] = seeds.words
+    for word in range(rng.size):
+        rng[word] = seeds.words[word]
 
 
 @seam

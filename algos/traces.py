@@ -275,13 +275,18 @@ def _write(actions: np.ndarray, start: int, n: int, action: Any) -> None:
 
 @overload(_write, strict=False, jit_options=UNCOUNTED)  # strict compares annotations too
 def _write_compiled(actions: Any, start: Any, n: Any, action: Any) -> Any:
-    """Numba assigns numbers and arrays to a slice, but no tuples."""
-    if isinstance(action, types.BaseTuple):
-        return _write_tuple
-    return _write
+    """A slice would be an array of its own."""
+    if isinstance(action, types.BaseTuple | types.Array):
+        return _write_parts
+    return _write_number
 
 
-def _write_tuple(actions: np.ndarray, start: int, n: int, action: Any) -> None:
+def _write_number(actions: np.ndarray, start: int, n: int, action: int) -> None:
+    for t in range(start, start + n):
+        actions[t] = action
+
+
+def _write_parts(actions: np.ndarray, start: int, n: int, action: Any) -> None:
     for t in range(start, start + n):
         for i in range(len(action)):
             actions[t, i] = action[i]
