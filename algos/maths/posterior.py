@@ -145,7 +145,8 @@ def coins_up(point: float, h: np.ndarray, H: float, up: np.ndarray, rng: Rng) ->
     Points of a Poisson process of rate H, each of arm j with chance h[j] / H: a coin is up in a
     round with a point of its own. The first lies at `point` < 0, counted from the round's end.
     """
-    up[:] = False
+    for j in range(h.size):
+        up[j] = False
     while point < 0.0:
         u = uniform(rng) * H
         last = 0
