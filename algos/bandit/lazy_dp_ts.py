@@ -15,13 +15,13 @@ over a stretch of m rounds the leader's coin has its chance from the first round
 from the last: with n = a + b fixed, E grows with a, and so does the tangent's area f(x) / λ where
 mean and mode stay below x, since ln(x / (1 - x)) is above ψ(a) - ψ(b) there.
 Arms clipped at 1 lead together: the largest of their draws from Beta(O_j + 1, 1) has the law
-Beta(Σ (O_j + 1), 1), and it is arm j's with chance (O_j + 1) / Σ (O_i + 1). A round among them costs
-a uniform number.
+Beta(Σ (O_j + 1), 1), and it is arm j's with chance (O_j + 1) / Σ (O_i + 1). A round among them
+costs a uniform number.
 No rewards are assumed to be random, so nothing here errs but by rounding.
 
 Floor. Every pull of a suboptimal arm is a contest of its own, three to four logarithms and a Beta
-draw, and each batch of 2 O_j rounds is one: about 2 max(ln T / d(μ_a, μ*), 3 ln T / (ε Δ_a)) of
-them. Where posteriors overlap, all K are drawn: some (ln T / εΔ)-fold 10 of rounds. With equal best
+draw, and there are about max(ln T / d(μ_a, μ*), 6 ln T / (ε Δ_a)) of them, in doubling batches.
+Where posteriors overlap all K are drawn, in some tens of rounds for each of these. With equal best
 arms posteriors overlap in a constant share of all rounds, and the cost is O(T).
 """
 
@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from algos.bandit.thompson_beta import DRAWS, NEEDED, OFTEN, WAIT
+from algos.bandit.thompson_beta import DRAWS, NEEDED, OFTEN, WAIT, cost
 from algos.blocks import play
 from algos.dispatch import compiled, implements
 from algos.environments import number_of_arms, pull
@@ -175,7 +175,7 @@ def lazy_dp_ts(algorithm: LazyDPTS, env: Any, rng: Rng, trace: Any, T: int) -> N
             H = H_rivals + h[A]
         if not H <= OFTEN:
             H_rivals = 0.1
-            if H == math.inf:
+            if math.inf == H:
                 slope = 10.0
             if m > SHORT:
                 reach = 0.125 * m / t
@@ -232,7 +232,12 @@ def lazy_dp_ts(algorithm: LazyDPTS, env: Any, rng: Rng, trace: Any, T: int) -> N
 
 
 def _cost(T: float, sizes: Sizes, epsilon: float | None) -> float:
-    return sizes["K"] * min(60.0 * T, 5e5 * math.log(T) * (1.0 + 1.0 / (epsilon or math.inf)))
+    """Batches of the rivals, until their bonus ~ 1/(ε O) is small; before, arms clipped at 1."""
+    K, noise = sizes["K"], 1.0 / (epsilon or math.inf)
+    clipped = 4.5e4 * noise  # rounds
+    batches = K * (250e3 + 18e3 * K) * noise**0.75 * T / (T + clipped)
+    each = 10.0 + 0.5 * K if clipped > T else 100.0 * K
+    return min(each * T, cost(T, sizes, None) + 2800.0 * K * K + batches)
 
 
 register(

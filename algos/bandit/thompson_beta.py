@@ -3,14 +3,14 @@
 Source: hu2024, Algorithm 2 (Agrawal & Goyal 2017). Anytime. Guarantee: none.
 Regret: Σ_a Δ_a ln T / d(μ_a, μ*) (1 + o(1)) on Bernoulli arms.
 
-Reading of the box. There are no forced first pulls: the prior Beta(1, 1) is drawn from until rewards
-are in. Rewards that are no bits enter the posterior as the box prints it, by their mean (no
-Bernoulli trial).
+Reading of the box. There are no forced first pulls: the prior Beta(1, 1) is drawn from until
+rewards are in. Rewards that are no bits enter the posterior as the box prints it, by their mean
+(no Bernoulli trial).
 
 Drawing less. With draws = "all" every posterior is drawn in every round, K draws of 50 ns. The
 default, "needed", has the same law (`algos.maths.posterior`): the foremost arm A is played in one
 block to the next round where a draw may matter. A level holds for a stretch of m rounds. A rival's
-posterior rests until it is played. For A's, the sum of its next k ≤ m rewards is at least μ_A k - c,
+posterior rests until it is played. As for A, its next k ≤ m rewards sum to at least μ_A k - c,
 c = √(m ln(1e20) / 2), but for a chance of 1e-20 (`least_gain`: Hoeffding and Doob); along the line
 of posteriors with just that sum Chernoff's exponent E is convex in k, so E + m min(E', 0) at its
 beginning bounds it. On reward tables nothing is assumed: c = μ_A = 0.
@@ -156,7 +156,7 @@ def thompson_beta(algorithm: ThompsonBeta, env: Any, rng: Rng, trace: Any, T: in
         if not H <= OFTEN:
             literal = WAIT
             H_rivals = 0.1
-            if H == math.inf:
+            if math.inf == H:
                 slope = 10.0
             continue
 
@@ -193,8 +193,10 @@ def thompson_beta(algorithm: ThompsonBeta, env: Any, rng: Rng, trace: Any, T: in
             t = observe(env, rng, trace, t, A, min(run, T - t), a, b)
 
 
-def _cost(T: float, sizes: Sizes, epsilon: float | None) -> float:
-    return sizes["K"] * min(60.0 * T, 4e5 * math.log(T))
+def cost(T: float, sizes: Sizes, epsilon: float | None) -> float:
+    """Per rival, rounds that it may win; K draws in each of a number of contested rounds ~ K."""
+    K = sizes["K"]
+    return min(100.0 * K * T, (K - 1) * (36e3 + 2e3 * math.log(T)) + 1200.0 * K * K)
 
 
 register(
@@ -207,7 +209,7 @@ register(
         regret="Σ Δ_a ln T / d(μ_a, μ*)",
         parameters=(DRAWS,),
         skips_ahead=True,
-        cost=_cost,
+        cost=cost,
         version=2,
     )
 )

@@ -16,8 +16,8 @@ decides that is a draw θ_j which then has the law of the posterior beyond x:
   the tangent at x again, now towards 0. By Stirling's formula its area is below
   exp(-E) s / √(2π) / (n(a/n - x) - 1 + 2x), s² = ab/n. Where E ≥ 1, and x ≥ 1/2 or s ≥ 2
   (`is_thinnable`), that is below exp(-E): else n(a/n - x) < 1 - 2x + 0.4 s; but
-  E ≤ (n(a/n - x))² / 2v, v the least of n z(1 - z) for z from x to a/n, which is s² for x ≥ 1/2, and
-  at least s² - 1 - 0.4 s for s ≥ 2; either way E would be below 1.
+  E ≤ (n(a/n - x))² / 2v, v the least of n z(1 - z) for z from x to a/n, which is s² for x ≥ 1/2
+  and at least s² - 1 - 0.4 s for s ≥ 2; either way E would be below 1.
 
 No incomplete beta function is needed. What it costs in law is the rounding of f(x): a relative
 error of 1e-12 in the chance of an open round up to 1e9 observations, 1e-7 at 1e18.
