@@ -12,6 +12,7 @@ import importlib.util
 import inspect
 import itertools
 import math
+import re
 import sys
 from math import inf
 from pathlib import Path
@@ -125,17 +126,15 @@ def plain_lazy(epsilon, means, T, runs, rng):
     return pulls
 
 
-PLAIN = {"ThompsonBeta": plain_thompson, "LazyDPTS": plain_lazy}
-
-
 def disagreements(form: Any, means: tuple[float, ...], T: int, runs: int) -> list[str]:
     """What differs between a kernel and the plain loop."""
+    plain = plain_lazy if hasattr(form, "epsilon") else plain_thompson
     epsilon = getattr(form, "epsilon", 0.0)
     gaps = max(means) - np.array(means)
     samples = []
     for pulls in (
         played(form, means, T, runs),
-        PLAIN[type(form).__name__](epsilon, np.array(means), T, runs, np.random.default_rng(1)),
+        plain(epsilon, np.array(means), T, runs, np.random.default_rng(1)),
     ):
         samples.append(np.column_stack([np.round(pulls @ gaps, 6), pulls]))
     found = []
@@ -159,6 +158,8 @@ LONG = [
     (ThompsonBeta(NEEDED), (1.0, 0.9), 1_000),
     (ThompsonBeta(NEEDED), (0.02, 0.01, 0.001), 3_000),
     (LazyDPTS(0.1, NEEDED), HARD, 3_000),
+    (LazyDPTS(0.3, NEEDED), TWINS, 300),
+    (LazyDPTS(0.3, NEEDED), (0.75, 0.7), 2_000),
     (LazyDPTS(1.0, NEEDED), (1.0, 0.0), 2_000),
 ]
 
@@ -188,9 +189,13 @@ def mutant(right: str, wrong: str, folder: Path, which: Any) -> Any:
         unique = f"{name}_{folder.name}".replace("-", "_")
         names.append(unique)
         text = text.replace(right, wrong).replace("algos.maths.posterior", names[0])
+        for form in ("ThompsonBeta", "LazyDPTS"):  # Numba tells tuples apart by name and fields
+            text = re.sub(rf"\b{form}\b", f"{form}_{unique}", text)
         (folder / f"{unique}.py").write_text(text)
-    modules = [load(folder / f"{name}.py") for name in names]
-    return modules[1]
+    changed = [load(folder / f"{name}.py") for name in names][1]
+    return next(
+        value for name, value in vars(changed).items() if name.startswith(("Thompson", "LazyDPTS"))
+    )
 
 
 def load(path: Path) -> Any:
@@ -204,40 +209,36 @@ def load(path: Path) -> Any:
 
 
 MISTAKES = [
-    ("arms open whenever their coin is up", lazy_dp_ts, EASY,
+    ("arms open whenever their coin is up", lazy_dp_ts, (8.0,), EASY,
      "    if uniform_positive(rng) * -math.expm1(-hazard) > area:", "    if False:"),
-    ("the tangent's points are not thinned", thompson_beta, HARD,
+    ("the tangent's points are not thinned", thompson_beta, (), HARD,
      "return step if math.log(uniform_positive(rng)) <= excess else -1.0", "return step"),
-    ("coins of rivals are up half as often", thompson_beta, HARD,
+    ("coins of rivals are up half as often", thompson_beta, (), HARD,
      "h[j], rate = hazard(x, y, a[j], b[j])",
      "h[j], rate = hazard(x, y, a[j], b[j]); h[j] *= 0.5"),
-    ("the leader's draw is the level", thompson_beta, HARD,
+    ("the leader's draw is the level", thompson_beta, (), HARD,
      "theta[A] = within(x, True, a[A], b[A], rng)", "theta[A] = x"),
-    ("the leader never opens", thompson_beta, HARD,
-     "        h[A] = -math.log1p(-math.exp(-E))", "        h[A] = 0.0"),
-    ("the rewards of blocks are lost", thompson_beta, HARD, "b[J] += n - X", "b[J] += 1.0"),
-    ("the tangent stays when an arm was played", thompson_beta, HARD,
-     "h[J], _ = hazard(x, y, a[J], b[J])", "pass"),
-    ("arms clipped at 1 share evenly", lazy_dp_ts, HARD, "u -= O[j] + 1.0", "u -= total / 5.0"),
-    ("posteriors do not grow", lazy_dp_ts, EASY,
+    ("the failures of blocks are lost", thompson_beta, (), HARD,
+     "b[J] += n - X", "b[J] += 1.0 - X / n"),
+    ("an arm that was played rests for the stretch", thompson_beta, (), HARD,
+     "h[J], _ = hazard(x, y, a[J], b[J])", "h[J] = 0.0"),
+    ("arms clipped at 1 share evenly", lazy_dp_ts, (0.3,), (0.75, 0.7),
+     "u -= O[j] + 1.0", "u -= total / 5.0"),
+    ("posteriors do not grow", lazy_dp_ts, (8.0,), EASY,
      "posteriors(t + run + 1, epsilon, mean, O, a, b)", "posteriors(K, epsilon, mean, O, a, b)"),
-    ("batches may be overdrawn", lazy_dp_ts, EASY,
+    ("batches may be overdrawn", lazy_dp_ts, (8.0,), EASY,
      "m = min(m, 2 * O[A] - N[A])", "m = min(m, 3 * O[A])"),
 ]  # fmt: skip
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("module", "means", "right", "wrong"),
+    ("module", "epsilon", "means", "right", "wrong"),
     [pytest.param(*mistake[1:], id=mistake[0]) for mistake in MISTAKES],
 )
-def test_a_planted_mistake_is_noticed(module, means, right, wrong, tmp_path: Path) -> None:
-    changed = mutant(right, wrong, tmp_path, module)
-    if module is thompson_beta:
-        form = changed.ThompsonBeta(NEEDED)
-    else:
-        form = changed.LazyDPTS(1.0, NEEDED)
-    assert disagreements(form, means, 3_000, 10_000) != []
+def test_a_planted_mistake_is_noticed(module, epsilon, means, right, wrong, tmp_path: Path) -> None:
+    form = mutant(right, wrong, tmp_path, module)(*epsilon, NEEDED)
+    assert disagreements(form, means, 2_000, 10_000) != []
 
 
 def test_sums_of_rewards_stay_above_what_stretches_assume() -> None:

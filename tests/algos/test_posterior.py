@@ -166,9 +166,14 @@ def test_winners_are_those_of_all_draws(A, x, a, b) -> None:
     assert h.sum() < 3.0
     wins, rests = open_winners(A, x, 1.0 - x, shape_a, shape_b, h, state(4), TRIALS)
     wins[A] += rests
+    h[A] = 0.0
+    without, rests = open_winners(A, x, 1.0 - x, shape_a, shape_b, h, state(4), TRIALS)
+    without[A] += rests
     theta = np.random.default_rng(5).beta(shape_a, shape_b, (TRIALS, len(a)))
     expected = np.bincount(theta.argmax(axis=1), minlength=len(a))
     assert stats.chi2_contingency(np.array([wins, expected])).pvalue > LEVEL
+    if len(a) == 2:  # where arm A's own openings are seen too
+        assert stats.chi2_contingency(np.array([without, expected])).pvalue < LEVEL
 
 
 @njit
