@@ -31,11 +31,28 @@ from algos.blocks import play
 from algos.dispatch import compiled, implements
 from algos.environments import number_of_arms
 from algos.full_information.environments import observe
+from algos.full_information.settled import LOG_CHANCE, best_known, decline, known_mean
 from algos.maths.ties import argmax
 from algos.random.continuous import laplace
 from algos.random.generator import Rng
 from algos.registry import Algorithm, Sizes, positive, register
-from algos.traces import record, release
+from algos.traces import listens, record, release
+
+
+@compiled
+def certain_length(env: Any, K: int, best: int, scale: float) -> float:
+    """Shortest epoch from which on every epoch's noisy leader is `best`; inf if none is."""
+    longest = 0.0
+    for j in range(K):
+        if j != best:
+            steep, kappa = decline(known_mean(env, best), known_mean(env, j))
+            if steep == 0.0:
+                return math.inf
+            # a difference of two draws Lap(b) has E e^(λx) = 1/(1 - λ²b²)²; b = 0 allows any λ
+            slope = 0.9 / max(scale, 0.9 / steep)
+            noise = -2.0 * math.log(1.0 - (slope * scale) ** 2)
+            longest = max(longest, (LOG_CHANCE + math.log(2.0 * K) + noise) / (slope * kappa))
+    return longest
 
 
 @compiled
@@ -44,13 +61,19 @@ def follow_noisy_leader(
 ) -> None:
     """hu2024 Algorithm 4 with Lap(scale); `report_max`: the sums themselves are not released."""
     K = number_of_arms(env)
-    Phi = np.zeros(K)
+    best = best_known(env, K)
+    certain = math.inf if listens(trace) else certain_length(env, K, best, scale)
+    Phi = np.empty(K)
     J = 0  # line 2
     t, length = 0, 1  # rounds played; 2^s
     while length <= T - t:  # line 3
         record(trace, env, t + 1, J, length)  # line 4
-        observe(env, rng, t + 1, length, Phi)
         t += length
+        if length >= certain:
+            J = best
+            break
+        Phi[:] = 0.0
+        observe(env, rng, t - length + 1, length, Phi)
         for j in range(K):  # line 5
             Phi[j] += laplace(rng, scale)
             if not report_max:
@@ -59,7 +82,6 @@ def follow_noisy_leader(
         if report_max:
             release(trace, t, J, float(J))
         length *= 2  # line 6
-        Phi[:] = 0.0
     if t < T:
         record(trace, env, t + 1, J, T - t)
 
