@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from algos.blocks import play
-from algos.dispatch import compiled, implements
+from algos.dispatch import allocating, implements
 from algos.environments import number_of_arms
 from algos.full_information.environments import observe
 from algos.full_information.settled import LOG_CHANCE, best_known, decline, known_mean
@@ -55,7 +55,7 @@ def certain_length(env: Any, K: int, best: int, scale: float) -> float:
     return longest
 
 
-@compiled
+@allocating
 def follow_noisy_leader(
     env: Any, rng: Rng, trace: Any, T: int, scale: float, report_max: bool
 ) -> None:
