@@ -126,7 +126,7 @@ def decreasing_hedge(algorithm: DecreasingHedge, env: Any, rng: Rng, trace: Any,
                 J = j
         B = 1.0
         if n > 1:
-            if J == best and is_settled(G, best, t, settling, kappa):
+            if best == J and is_settled(G, best, t, settling, kappa):
                 record(trace, env, t + 1, J, T - t)
                 return
             B = others(G, J, n, rate(t + n, log_K))

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from algos.blocks import play
-from algos.dispatch import allocating, implements
+from algos.dispatch import allocating, compiled, implements
 from algos.environments import number_of_arms
 from algos.full_information.environments import observe
 from algos.full_information.settled import LOG_CHANCE, best_known, decline, known_mean

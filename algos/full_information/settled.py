@@ -21,8 +21,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from algos.bandit.environments import BernoulliArms, BetaArms, FiniteSupportArms, UniformArms
 from algos.dispatch import compiled, implements, seam
 
@@ -44,9 +42,7 @@ def no_mean(env: Any, j: int) -> float:
 
 
 @implements(known_mean, BernoulliArms, FiniteSupportArms, BetaArms, UniformArms)
-def mean_of_draws(
-    env: BernoulliArms | FiniteSupportArms | BetaArms | UniformArms, j: int
-) -> float:
+def mean_of_draws(env: BernoulliArms | FiniteSupportArms | BetaArms | UniformArms, j: int) -> float:
     """Theirs."""
     return env.means[j]
 
