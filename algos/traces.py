@@ -111,6 +111,7 @@ def release(trace: Any, t: int, source: int, value: float) -> None:
 @seam
 def listens(trace: Any) -> bool:
     """Whether released numbers reach anyone: where not, a kernel may leave out drawing them."""
+    raise NotImplementedError
 
 
 @implements(record_cycle)

@@ -1,7 +1,7 @@
 """Decreasing Hedge: exponential weights with the rate 2√(ln K/t), one action sampled a round.
 
 Source: Mourtada & Gaïffas (2019), §2; guarantee: none. Regret: O(ln K/Δ_min) (their Theorem 2,
-as quoted in hu2024 §2). Anytime, round by round.
+as quoted in hu2024 §2). Anytime.
 
 Reading: P(J_t = j) ∝ exp(η_t G_j(t - 1)) with η_t = 2√(ln K/t) and G the aggregated rewards;
 their losses are 1 - reward, and the common t - 1 cancels.
@@ -20,7 +20,7 @@ independent rewards with known means, it is the leader for good as soon as the c
 not played sum to at most 1e-20 over all rounds to come: by `algos.full_information.settled` action
 j has at most the mass exp(-η_s κ s) on average in round s, if D_j ≥ κ (t + 1), and the sum over
 s > t of exp(-c √s), c = 2κ √ln K, is below (2/c²)(c √t + 1) exp(-c √t). So from t about 3000/(Δ²
-ln K) on nothing is drawn: K/Δ² rounds in full, some 10 stretches an octave after them, and no cost
+ln K) on nothing is drawn: about 1/Δ² rounds in full, then some ten stretches an octave, and no cost
 that grows with T. With several best actions their leads are of order √t and their masses of
 order 1 for ever: each round is open, and the kernel costs O(K T). (Rewards do not depend on the
 actions, so the counts of a stretch could be drawn without its rounds, but regret is recorded at
@@ -41,7 +41,7 @@ from algos.full_information.environments import observe
 from algos.full_information.settled import LOG_CHANCE, best_known, decline, known_mean
 from algos.random.discrete import geometric
 from algos.random.generator import Rng, uniform
-from algos.registry import Algorithm, Parameter, register
+from algos.registry import Algorithm, Parameter, Sizes, register
 from algos.traces import record
 
 DRAWS = ("needed", "all")
@@ -159,6 +159,12 @@ def decreasing_hedge(algorithm: DecreasingHedge, env: Any, rng: Rng, trace: Any,
         observe(env, rng, t, 1, G)
 
 
+def _cost(T: float, sizes: Sizes, epsilon: float | None) -> float:
+    """With one best action; with several, and where all is drawn, (20 + 4 K) T."""
+    K = sizes["K"]
+    return min((20.0 + 4.0 * K) * T, 8e3 + 1.9e3 * K) + 25.0 * math.log2(T)
+
+
 _DRAWS = Parameter(
     "draws",
     "needed",
@@ -176,8 +182,7 @@ register(
         regret="O(ln K/Δ_min)",
         skips_ahead=True,
         parameters=(_DRAWS,),
-        # with one best action; where several are best, and with draws = "all", 30 K T
-        cost=lambda T, sizes, epsilon: 1e3 * sizes["K"] * math.log2(T),
+        cost=_cost,
         version=2,
     )
 )

@@ -84,8 +84,8 @@ register(
         summary="largest aggregated reward so far",
         regret="O(ln K/Δ_min)",
         skips_ahead=True,
-        # with one best action, about 50 blocks an action; with several 20 K √T
-        cost=lambda T, sizes, epsilon: 1e3 * sizes["K"] + 10.0 * math.log2(T),
+        # with one best action; with several, 15 K √T
+        cost=lambda T, sizes, epsilon: 500.0 + 200.0 * sizes["K"] + 25.0 * math.log2(T),
         version=2,
     )
 )

@@ -164,8 +164,8 @@ register(
         uses_epsilon=True,
         skips_ahead=True,
         parameters=(ALPHA, BETA),
-        # μ is not known here: some 15 blocks an octave until a usual halt
-        cost=lambda T, sizes, epsilon: 1e3 * math.log2(T),
+        # μ is not known here: few blocks where it is 0 or near R, two thousand where it is R/1000
+        cost=lambda T, sizes, epsilon: 400.0 * math.log2(T),
         version=2,
     )
 )
@@ -181,7 +181,7 @@ register(
         uses_epsilon=True,
         skips_ahead=True,
         parameters=(ALPHA, BETA),
-        cost=lambda T, sizes, epsilon: 60.0 * math.log2(T),
+        cost=lambda T, sizes, epsilon: 600.0 + 30.0 * math.log2(T),
         version=2,
     )
 )

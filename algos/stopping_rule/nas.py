@@ -89,8 +89,8 @@ register(
         summary="halts when the mean exceeds its confidence radius 1 + 1/α times",
         skips_ahead=True,
         parameters=(ALPHA, BETA),
-        # μ is not known here: some 10 tests an octave until a usual halt
-        cost=lambda T, sizes, epsilon: 6e2 * math.log2(T),
+        # μ is not known here: few tests where it is 0 or near R, a thousand where it is R/1000
+        cost=lambda T, sizes, epsilon: 200.0 * math.log2(T),
         version=2,
     )
 )
