@@ -110,6 +110,12 @@ def release(trace: Any, t: int, source: int, value: float) -> None:
     """Report a number that leaves a user or a private mechanism after round t."""
 
 
+@seam
+def listens(trace: Any) -> bool:
+    """Whether released numbers reach anyone: where not, a kernel may leave out drawing them."""
+    raise NotImplementedError
+
+
 @implements(record_cycle)
 def record_one_by_one(trace: Any, env: Any, t: int, actions: np.ndarray, n: int) -> None:
     """For any trace that records actions: round by round."""
@@ -120,6 +126,18 @@ def record_one_by_one(trace: Any, env: Any, t: int, actions: np.ndarray, n: int)
 @implements(release)
 def release_nothing(trace: Any, t: int, source: int, value: float) -> None:
     """For traces that keep no messages."""
+
+
+@implements(listens)
+def listens_always(trace: Any) -> bool:
+    """For any trace that doesn't say."""
+    return True
+
+
+@implements(listens, GapTrace, RunningTrace)
+def listens_never(trace: GapTrace | RunningTrace) -> bool:
+    """For traces of regret."""
+    return False
 
 
 @implements(opened, GapBlock)
