@@ -106,6 +106,12 @@ def own(environments: Any, i: int) -> Any:
     return environments[i]
 
 
+def is_compiled(form: type) -> bool:
+    """Whether the loop was compiled, or loaded, for algorithms of this class in this process."""
+    dispatcher: Any = play_block
+    return any(arguments[0].instance_class is form for arguments in dispatcher.signatures)
+
+
 @compiled
 def play_block(algorithm: Any, environments: Any, seeds: Any, block: Any, T: int) -> None:
     """Play the block's replicates one after another.

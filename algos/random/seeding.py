@@ -43,7 +43,13 @@ def seeds(seed: int, words: Sequence[int], replicates: Sequence[int]) -> Seeds:
 
 
 def mixed(seed: int, words: Sequence[int]) -> np.ndarray:
-    """The pool of `Seeds`, uint32 (5,)."""
+    """The pool of `Seeds`, uint32 (5,).
+
+    Raises:
+        ValueError: the seed is negative.
+    """
+    if seed < 0:
+        raise ValueError(f"a seed is an integer ≥ 0, not {seed}")
     entropy = [seed >> shift & _WORD for shift in range(0, max(seed.bit_length(), 1), 32)]
     entropy += [0] * (POOL - len(entropy))  # as where there is a spawn key
     entropy += words

@@ -5,7 +5,8 @@ compiled kernels, which is named after these sources. The others are compiled he
 time; actors on this machine then load them from the disk.
 
 Why a kernel doesn't compile is read from the text of Numba's error: its first line that is not
-"Failed in nopython mode", the signature after ">>>", and the places it names as File "…", line N.
+"Failed in nopython mode", below the seams that led there, the signature after ">>>", and the places
+it names as File "…", line N.
 Where a text has none of these, the line is its first one and the kernel's own place.
 """
 
@@ -29,6 +30,7 @@ from numba.core import config as numba_config
 from numba.core.errors import NumbaError
 
 from algos import kernel_cache
+from algos.blocks import is_compiled
 from algos.contents import is_address
 from algos.errors import InputError, Words, shown
 from algos.registry import load_plugins
@@ -36,6 +38,11 @@ from algos.work import Work
 
 WIDTH = 120  # letters of Numba's reason, and of the line of code
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
+FAILED, SEAM = (
+    "Failed in nopython mode pipeline",
+    "No implementation of function Function(<function",
+)
+WITHIN = "raised a specific error:"
 SPOT = re.compile(r'^File "([^"]+)", line (\d+)', re.MULTILINE)
 config: Any = numba_config
 OURS = str(Path(kernel_cache.__file__).parent)
@@ -69,8 +76,7 @@ def check_kernels(needed: Sequence[Work], plugins: Sequence[str], cores: int) ->
     for work in missing:  # those of above from the disk
         if (found := _problem(work)) is not None:
             raise found
-        kernel: Any = work.algorithm.kernel
-        if kernel.signatures:  # it may have failed before it was compiled
+        if is_compiled(work.algorithm.form):  # it may have failed before that
             with suppress(OSError):
                 marks[id(work)].touch()
 
@@ -118,14 +124,17 @@ def _raised_by_numba(error: BaseException) -> bool:
 def cause(error: BaseException, kernel: Any) -> str:
     """Numba's own reason, and the line of the user's code that it is about."""
     lines = [line.strip() for line in ESCAPES.sub("", str(error)).split("\n")]
-    told = [line for line in lines if line and not line.startswith("Failed in nopython mode")]
+    told = [line for line in lines if line and FAILED not in line]
+    # A kernel is compiled for a seam (algos.dispatch): its own error stands below the seam's.
+    while told and told[0].startswith(SEAM) and any(line.endswith(WITHIN) for line in told):
+        told = told[[line.endswith(WITHIN) for line in told].index(True) + 1 :]
     reason = told[0] if told else type(error).__name__
     signature = next((line for line in told if line.startswith(">>>")), "")
     if reason.endswith("signature:"):
         reason = f"{reason} {signature.removeprefix('>>>').strip()}"
     spots = [(os.path.abspath(file), int(line)) for file, line in SPOT.findall("\n".join(lines))]
     if not spots:
-        spot, code = getattr(error, "loc", None), kernel.py_func.__code__
+        spot, code = getattr(error, "loc", None), kernel.__code__
         spots = [(spot.filename, spot.line) if spot else _first_line(code)]
     # The innermost line comes first; one of the kernel's author says more than one of ours.
     file, line = next((spot for spot in spots if not spot[0].startswith(OURS)), spots[0])

@@ -78,7 +78,7 @@ def test_a_kernel_that_does_not_compile_is_one_line(tmp_path, monkeypatch, optio
     line = err.strip().splitlines()[-1]
     assert status == 2 and out == "" and "Traceback" not in err
     assert line.startswith("error: grid.algorithm: got mistaken on azize_fig3; allowed: ")
-    assert "No implementation of function" in line and "broken_plugin.py:15" in line
+    assert "No implementation of function" in line and "broken_plugin.py:25" in line
     assert 'name = "arm " + number_of_arms(env)' in line
     assert set(os.listdir(tmp_path)) - before <= {"__pycache__"}
 
