@@ -123,8 +123,8 @@ def imed(algorithm: IMED, env: Any, rng: Rng, trace: Any, T: int) -> None:
                 margin = S - toll * N
             elif math.log(N + far) < c:
                 budget = c - math.log(N + far)
-                border = N * (b - lower_gap(b, budget / N))
-                end = (N + far) * (b - lower_gap(b, budget / (N + far)))
+                border = N * (b - lower_gap(1.0 - b, budget / N))
+                end = (N + far) * (b - lower_gap(1.0 - b, budget / (N + far)))
                 margin, toll = S - border, (end - border) / far
             margin -= ROUNDING + 1e-14 * N
         rounds, X, _ = play_on(env, rng, arm, t + 1, margin, toll, min(far, T - t))
