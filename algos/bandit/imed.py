@@ -72,7 +72,7 @@ def level_of_the_best(
     for j in range(mean.size):
         if j != arm:
             steepness = n[j] * (b - mean[j]) / (b * (1.0 - b))
-            if steepness == 0.0:
+            if steepness == 0.0:  # as good as the best
                 return 1.0
             level = max(level, mean[j], b - (index[j] - log_far) / steepness)
     return level
@@ -113,7 +113,7 @@ def imed(algorithm: IMED, env: Any, rng: Rng, trace: Any, T: int) -> None:
         margin, toll, far = 0.0, 1.0, 1
         if least < c and b == 1.0:  # while rewards are 1 and ln n is below c
             margin, far = 1e-300, int(max(1.0, min(math.exp(c) * (1.0 - 1e-12), 2.0**62) - N))
-        elif least < c:
+        elif least < c and b > 0.0:
             leads = mean[arm] == b
             near = rival if leads else arm
             steepness = n[near] * (b - mean[near]) / (b * (1.0 - b))

@@ -110,8 +110,12 @@ def room_below(
     while True:
         rival, room = -1, math.inf
         for j in range(n.size):
+            if j == arm:
+                continue
+            if ranks.at[j] == math.inf:
+                return 0.0, 0.0
             until = (z - ranks.at[j]) / ranks.slope[j] - budget
-            if j != arm and not until > room:
+            if rival < 0 or until < room:
                 rival, room = j, until
         if ranks.touched[rival] == budget:
             return room, ranks.slope[rival]
