@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from algos.bandit.margins import HALF_LOG, play_on
+from algos.bandit.margins import HALF_LOG, play_on, resolved
 from algos.blocks import play
 from algos.dispatch import compiled, implements
 from algos.environments import number_of_arms, pull
@@ -46,8 +46,7 @@ def imed_index(mean: float, n: int, best: float) -> float:
     return n * divergence(mean, best - mean) + math.log(n)
 
 
-ROUNDING = 1e-9  # what margins leave to rounding, beside 1e-14 of the counts
-LEAST = 16  # rounds of a chart; sets the cost only
+LEAST = 16  # rounds of a chart, or 2^-40 of the pulls; sets the cost only
 
 
 @compiled
@@ -58,7 +57,7 @@ def chart_length(gap: float, steepness: float, N: int) -> int:
     into a margin. The chart leaves a margin that a leap over all of it would need, or half.
     """
     left = min(0.5 * gap, steepness * math.sqrt(HALF_LOG * gap / N))
-    return int(max(LEAST, N * min(1.0, gap - left)))
+    return int(max(LEAST, N >> 40, N * min(1.0, gap - left)))
 
 
 @compiled
@@ -126,7 +125,7 @@ def imed(algorithm: IMED, env: Any, rng: Rng, trace: Any, T: int) -> None:
                 border = N * (b - lower_gap(1.0 - b, budget / N))
                 end = (N + far) * (b - lower_gap(1.0 - b, budget / (N + far)))
                 margin, toll = S - border, (end - border) / far
-            margin -= ROUNDING + 1e-14 * N
+            margin = resolved(margin, N)
         rounds, X, _ = play_on(env, rng, arm, t + 1, margin, toll, min(far, T - t))
         record(trace, env, t + 1, arm, rounds)
         t += rounds

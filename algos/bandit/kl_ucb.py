@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from algos.bandit.margins import HALF_LOG, play_on
+from algos.bandit.margins import COARSE, HALF_LOG, play_on, resolved
 from algos.blocks import play
 from algos.dispatch import compiled, implements
 from algos.environments import number_of_arms, pull
@@ -36,11 +36,10 @@ from algos.random.generator import Rng
 from algos.registry import Algorithm, Parameter, register
 from algos.traces import record
 
-SLACK = 1e-12  # of z, far above what rounding and Newton leave open
-ROUNDING = 1e-9  # what margins leave to rounding, beside 1e-14 of the counts
+SLACK = 1e-12  # of z: the largest are compared exactly, far above what rounding leaves open
 # What follows sets the cost only.
 APART = 0.25  # rewards; with less ahead a chart takes longer than a round
-LEAST = 16  # rounds of a chart
+LEAST = 16  # rounds of a chart, or 2^-40 of the pulls
 BEND = 4.0  # a chart's chord then misses the border by at most an eighth of the margin
 
 
@@ -135,7 +134,7 @@ def chart_length(room: float, growth: float, N: int, t: int, bonus: float) -> in
     margin = N * growth * room
     if bonus > BEND * margin:
         far = min(far, N * math.sqrt(BEND * margin / bonus))
-    return int(max(LEAST, far))
+    return int(max(LEAST, N >> 40, far))
 
 
 class KLUCB(NamedTuple):
@@ -169,7 +168,7 @@ def kl_ucb(algorithm: KLUCB, env: Any, rng: Rng, trace: Any, T: int) -> None:
         margin, toll, far = 0.0, 1.0, 1
         if room == math.inf:  # its rewards were all 1
             far = N
-        elif N * rest * growth * room > APART:
+        elif N * rest * growth * room > APART or (N > COARSE and room > 0.0):
             far = chart_length(room, rest * growth, N, t, N * (1.0 - rest) - S)
         if far > 1:
             later = budget_at(t + far, c)
@@ -177,11 +176,11 @@ def kl_ucb(algorithm: KLUCB, env: Any, rng: Rng, trace: Any, T: int) -> None:
             for j in range(K):
                 if j != arm:
                     ceiling = max(ceiling, ranks.at[j] + ranks.slope[j] * later)
-            rest = math.exp(-ceiling * (1.0 + SLACK))
+            rest = math.exp(-ceiling)
             border = N * (rest + lower_gap(rest, budget / N))  # in rewards that are missing
             end = (N + far) * (rest + lower_gap(rest, budget / (N + far)))
             margin, toll = border - (N - S), 1.0 - (end - border) / far
-            margin -= ROUNDING + 1e-14 * N
+            margin = resolved(margin, N)
         rounds, X, _ = play_on(env, rng, arm, t + 1, margin, toll, min(far, T - t))
         record(trace, env, t + 1, arm, rounds)
         t += rounds
