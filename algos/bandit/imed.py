@@ -143,7 +143,7 @@ register(
         summary="least n·kl(mean, best) + ln n, leaps of the leader",
         regret="Σ Δ_a ln T / d(μ_a, μ*)",
         skips_ahead=True,
-        cost=lambda T, sizes, epsilon: 8.0 * T + 300.0 * sizes["K"] * sizes["K"] * math.log(T),
+        cost=lambda T, sizes, epsilon: 92.0 * sizes["K"] ** 0.9 * math.log(T) ** 2.5,
         version=2,
     )
 )

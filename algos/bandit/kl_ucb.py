@@ -199,7 +199,7 @@ register(
         regret="Σ Δ_a ln T / d(μ_a, μ*)",
         parameters=(Parameter("c", 0.0, low=0.0, meaning="weight of ln ln t in the budget"),),
         skips_ahead=True,
-        cost=lambda T, sizes, epsilon: 30.0 * T + 5.0 * T * sizes["K"],
+        cost=lambda T, sizes, epsilon: 480.0 * sizes["K"] ** 0.9 * math.log(T) ** 2.2,
         version=2,
     )
 )

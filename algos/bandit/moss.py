@@ -118,7 +118,7 @@ register(
         regret="O(√(K T)), O(K ln T / Δ)",
         anytime=False,
         skips_ahead=True,
-        cost=lambda T, sizes, epsilon: 12.0 * T,
+        cost=lambda T, sizes, epsilon: 460.0 * sizes["K"] ** 0.45 * math.log(T) ** 2,
         version=2,
     )
 )
