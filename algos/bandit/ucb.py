@@ -1,9 +1,8 @@
-"""UCB1 and KL-UCB, the non-private optimistic baselines.
+"""UCB1, the non-private optimistic baseline.
 
-Sources: ucb1, Auer, Cesa-Bianchi & Fischer (2002), with the index of sajed2019 §2;
-kl_ucb, Garivier & Cappé (2011), Algorithm 1.
-Guarantee: none. Regret: O(Σ_a ln T / Δ_a) for ucb1, Σ_a Δ_a ln T / d(μ_a, μ*) (1 + o(1)) for
-kl_ucb. Both are anytime and play round by round: every reward moves an index.
+Source: Auer, Cesa-Bianchi & Fischer (2002), with the index of sajed2019 §2.
+Guarantee: none. Regret: O(Σ_a ln T / Δ_a). Anytime; it plays round by round: every reward moves an
+index.
 
 The round just played is often a foregone conclusion. Indices at rest grow with ln t only, so the
 others stay below their value at a round `far` ahead, the `ceiling`; as long as the played arm's
@@ -22,10 +21,9 @@ import numpy as np
 from algos.blocks import play
 from algos.dispatch import implements
 from algos.environments import number_of_arms, pull
-from algos.maths.kl import divergence, upper_index, upper_rank
 from algos.maths.ties import argmax
 from algos.random.generator import Rng
-from algos.registry import Algorithm, Parameter, register
+from algos.registry import Algorithm, register
 from algos.traces import record
 
 
@@ -72,53 +70,6 @@ def ucb1(algorithm: UCB1, env: Any, rng: Rng, trace: Any, T: int) -> None:
         ahead = 2 * ahead if t == far else max(1, ahead // 2)
 
 
-class KLUCB(NamedTuple):
-    """The parameters of `kl_ucb`."""
-
-    c: float
-
-
-@implements(play, KLUCB)
-def kl_ucb(algorithm: KLUCB, env: Any, rng: Rng, trace: Any, T: int) -> None:
-    """Play argmax_j  max{q : n_j d(mean_j, q) ≤ ln t + c ln ln t}, after one pull of each."""
-    c = algorithm.c
-    K = number_of_arms(env)
-    total = np.zeros(K)
-    n = np.zeros(K, np.int64)
-    index = np.zeros(K)
-    for j in range(K):
-        total[j] = pull(env, rng, j, j + 1, 1)
-        n[j] = 1
-        record(trace, env, j + 1, j, 1)
-    t, ahead = K, 1
-    while t < T:
-        start = t + 1
-        budget = math.log(start) + c * math.log(math.log(start))
-        for j in range(K):
-            index[j] = upper_rank(total[j] / n[j], budget / n[j])
-        arm = argmax(index, rng)
-        far = min(T, start + ahead)
-        budget_far = math.log(far) + c * math.log(math.log(far))
-        ceiling = 0.0
-        for j in range(K):
-            if j != arm:
-                ceiling = max(ceiling, upper_index(total[j] / n[j], budget_far / n[j]))
-        ceiling += 1e-12  # far above what Newton leaves open
-        while True:
-            t += 1
-            total[arm] += pull(env, rng, arm, t, 1)
-            n[arm] += 1
-            mean = total[arm] / n[arm]
-            if t == far or ceiling >= 1.0:
-                break
-            # index > ceiling says mean > ceiling or d(mean, ceiling) < budget / n
-            above = mean > ceiling or divergence(mean, ceiling - mean) * n[arm] < budget
-            if not above:
-                break
-        record(trace, env, start, arm, t - start + 1)
-        ahead = 2 * ahead if t == far else max(1, ahead // 2)
-
-
 register(
     Algorithm(
         name="ucb1",
@@ -128,20 +79,6 @@ register(
         summary="mean + √(2 ln t / n), round by round",
         regret="O(Σ ln T / Δ_a)",
         cost=lambda T, sizes, epsilon: 12.0 * T + 0.5 * T * sizes["K"],
-        version=1,
-    )
-)
-
-register(
-    Algorithm(
-        name="kl_ucb",
-        family="bandit",
-        form=KLUCB,
-        source="Garivier & Cappé 2011, Algorithm 1",
-        summary="Bernoulli KL index, round by round",
-        regret="Σ Δ_a ln T / d(μ_a, μ*)",
-        parameters=(Parameter("c", 0.0, low=0.0, meaning="weight of ln ln t in the budget"),),
-        cost=lambda T, sizes, epsilon: 30.0 * T + 5.0 * T * sizes["K"],
         version=1,
     )
 )
