@@ -27,7 +27,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from algos.bandit.moss import imed_index, moss_index
+from algos.bandit.imed import imed_index
+from algos.bandit.moss import moss_index
 from algos.blocks import play
 from algos.dispatch import compiled, implements, seam
 from algos.environments import number_of_arms, pull

@@ -55,6 +55,30 @@ def upper_index(p: float, level: float) -> float:
 
 
 @compiled
+def lower_gap(q: float, level: float) -> float:
+    """q - min{p in [0, q] : d(p, q) ≤ level}, for q in [0, 1) and level ≥ 0.
+
+    Newton on x = q - p, in which d is convex and increasing: from the second iterate on they fall
+    monotonically to the root. The start is what d's second derivative at q gives.
+    """
+    if level <= 0.0:
+        return 0.0
+    one = 1.0 - q
+    if level >= -math.log(one):  # d(0, q)
+        return q
+    x = math.sqrt(2.0 * q * one * level)
+    for i in range(60):
+        x = min(x, q * (1.0 - 2.0**-50))
+        p = q - x
+        part, rest = math.log1p(x / p), math.log1p(-x / (1.0 - p))
+        move = (-p * part - (1.0 - p) * rest - level) / (part - rest)
+        x -= move
+        if abs(move) <= 1e-9 * x or (i > 0 and move <= 0.0):
+            break
+    return x
+
+
+@compiled
 def upper_rank(p: float, level: float) -> float:
     """z = -ln(1 - q) for q = upper_index(p, level); inf for p = 1.
 
