@@ -19,8 +19,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from algos.blocks import play
-from algos.dispatch import implements
+from algos.bandit.failures import stay, tables_for
+from algos.blocks import play, prepared
+from algos.dispatch import compiled, implements
 from algos.environments import number_of_arms, pull
 from algos.maths.kl import divergence, upper_index, upper_rank
 from algos.maths.ties import argmax
@@ -29,12 +30,65 @@ from algos.registry import Algorithm, Parameter, register
 from algos.traces import record
 
 
+LEAST, SHARE = 16, 32  # a stretch has LEAST rounds and a SHARE-th of the arm's; cost only
+ROUNDING = 2.0**-50  # of an index: what is closer is left to the indices themselves
+COARSE = 1 << 46  # pulls beyond which so little of an index is a reward
+
+
 class UCB1(NamedTuple):
     """The parameters of `ucb1`."""
 
 
-@implements(play, UCB1)
-def ucb1(algorithm: UCB1, env: Any, rng: Rng, trace: Any, T: int) -> None:
+class TabledUCB1(NamedTuple):
+    """`ucb1` with what is kept for the replicates of a block."""
+
+    tables: Any  # of `algos.bandit.failures.tables_for`
+
+
+@implements(prepared, UCB1)
+def with_tables(algorithm: UCB1, env: Any) -> TabledUCB1:
+    """With the environment's tables, empty."""
+    return TabledUCB1(tables_for(env))
+
+
+@compiled
+def ucb(mean: float, width: float, root: float) -> float:
+    """mean + √(2 ln t / n), from width = 1 / √n and root = √(2 ln t)."""
+    return mean + root * width
+
+
+@compiled
+def indices(mean: np.ndarray, width: np.ndarray, root: float, index: np.ndarray) -> float:
+    """Fill `index` (K,); the largest of it."""
+    top = -math.inf
+    for j in range(mean.size):
+        index[j] = ucb(mean[j], width[j], root)
+        top = max(top, index[j])
+    return top
+
+
+@compiled
+def line(
+    arm: int, index: np.ndarray, width: np.ndarray, n: np.ndarray, start: int, root: float, room: int
+) -> tuple[float, float]:
+    """The margin and toll that keep `arm` ahead for `room` rounds from round `start` on."""
+    N = float(n[arm])
+    rise = room / (start * root)  # of the tangent of √(2 ln t)
+    now, then = -math.inf, -math.inf
+    for j in range(index.size):
+        if j != arm:
+            now = max(now, index[j])
+            then = max(then, index[j] + rise * width[j])
+    slope = (then - now) / room
+    toll = now + slope * (N + room) - root / (math.sqrt(N + room) + math.sqrt(N))
+    margin = N * (index[arm] - now - ROUNDING * (1.0 + now))
+    if N > COARSE:
+        margin = max(margin, N * ROUNDING)
+    return margin, toll
+
+
+@implements(play, TabledUCB1)
+def ucb1(algorithm: TabledUCB1, env: Any, rng: Rng, trace: Any, T: int) -> None:
     """Play argmax_j  mean_j + √(2 ln t / n_j), after one pull of each arm."""
     K = number_of_arms(env)
     total = np.zeros(K)
@@ -47,29 +101,21 @@ def ucb1(algorithm: UCB1, env: Any, rng: Rng, trace: Any, T: int) -> None:
         n[j] = 1
         width[j] = 1.0
         record(trace, env, j + 1, j, 1)
-    t, ahead = K, 1
+    t = K
     while t < T:
         start = t + 1
         root = math.sqrt(2.0 * math.log(start))
-        for j in range(K):
-            index[j] = mean[j] + root * width[j]
+        indices(mean, width, root, index)
         arm = argmax(index, rng)
-        far = min(T, start + ahead)
-        root_far = math.sqrt(2.0 * math.log(far))
-        ceiling = -math.inf
-        for j in range(K):
-            if j != arm:
-                ceiling = max(ceiling, mean[j] + root_far * width[j])
-        while True:
-            t += 1
-            total[arm] += pull(env, rng, arm, t, 1)
-            n[arm] += 1
-            mean[arm] = total[arm] / n[arm]
-            width[arm] = 1.0 / math.sqrt(n[arm])
-            if t == far or mean[arm] + root * width[arm] <= ceiling:
-                break
-        record(trace, env, start, arm, t - start + 1)
-        ahead = 2 * ahead if t == far else max(1, ahead // 2)
+        room = LEAST + n[arm] // SHARE
+        margin, toll = line(arm, index, width, n, start, root, room)
+        rounds, S = stay(env, algorithm.tables, rng, arm, start, margin, toll, room, T - t)
+        record(trace, env, start, arm, rounds)
+        t += rounds
+        total[arm] += S
+        n[arm] += rounds
+        mean[arm] = total[arm] / n[arm]
+        width[arm] = 1.0 / math.sqrt(n[arm])
 
 
 class KLUCB(NamedTuple):
