@@ -39,23 +39,32 @@ from algos.random.generator import Rng, next_word
 TABLES = 12  # of an arm: r = 0 … 11
 COLUMNS = 4096  # of a table, at most
 LOG_CHANCE = math.log(1e20)
+MOST = 0.985  # the largest mean for which the first table has at most COLUMNS
 TALL = 0.125  # a leap is considered where the margin lasts for this part of its failures
 NEGLIGIBLE = 1e-22  # of the largest chance
 _12, _ALIAS = np.uint64(12), np.uint64(COLUMNS - 1)
 _FULL = 2.0**52
 
 
+# What is known of an arm; one array of records, because Numba counts references to every array.
+ARM = np.dtype(
+    [
+        ("mean", np.float64),  # that the tables are for
+        ("built", np.int64),  # tables r = 0 … built - 1 exist
+        ("fitting", np.int64),  # the number of tables that COLUMNS allow
+        ("start", np.int64, TABLES),  # the place of a table's first column in `columns`
+        ("last", np.uint64, TABLES),  # its number of columns, a power of 2, less 1
+        ("first", np.int64, TABLES),  # the rounds that the first column stands for
+        ("most", np.int64, TABLES),  # the most rounds
+        ("fall", np.float64, TABLES),  # what the margin may fall below its mean in a leap
+    ]
+)
+
+
 class Failures(NamedTuple):
     """Alias tables of the rounds to the 2^r-th failure of each arm, as far as they are built."""
 
-    mean: np.ndarray  # float64 (K,): of the arms that the tables are for
-    built: np.ndarray  # int64 (K,): tables r = 0 … built - 1 exist
-    fitting: np.ndarray  # int64 (K,): the number of tables that COLUMNS allow
-    start: np.ndarray  # int64 (K, TABLES): the place of the first column in `columns`
-    last: np.ndarray  # uint64 (K, TABLES): the number of columns, a power of 2, less 1
-    first: np.ndarray  # int64 (K, TABLES): the rounds that the first column stands for
-    most: np.ndarray  # int64 (K, TABLES): the most rounds
-    fall: np.ndarray  # float64 (K, TABLES): what the margin may fall below its mean in a leap
+    arms: np.ndarray  # ARM (K,)
     columns: np.ndarray  # uint64: 52 bits of the column's own chance, 12 of its alias
     used: np.ndarray  # int64 (1,): of the columns
     chance: np.ndarray  # scratch: float64 (COLUMNS,)
@@ -78,15 +87,9 @@ def no_tables(env: Any) -> Any:
 def failures(env: BernoulliArms) -> Failures:
     """No table yet, and room for those of a few leaders beside small ones of every arm."""
     K = env.means.size
+    arms = np.zeros(K, ARM)
     return Failures(
-        np.full(K, -1.0),
-        np.zeros(K, np.int64),
-        np.zeros(K, np.int64),
-        np.empty((K, TABLES), np.int64),
-        np.empty((K, TABLES), np.uint64),
-        np.empty((K, TABLES), np.int64),
-        np.empty((K, TABLES), np.int64),
-        np.empty((K, TABLES)),
+        arms,
         np.empty(16 * COLUMNS + 1024 * K, np.uint64),
         np.zeros(1, np.int64),
         np.empty(COLUMNS),
@@ -167,31 +170,38 @@ def _largest_fall(k: float, mean: float) -> float:
 
 
 @compiled
-def _build(tables: Failures, arm: int, r: int) -> None:
+def _build(tables: Failures, arm: int, mean: float, r: int) -> None:
     """Build the arm's tables up to r, as far as they fit; where room ends, all begin anew."""
-    while tables.built[arm] <= min(r, tables.fitting[arm] - 1):
-        new = tables.built[arm]
+    arms, columns, used, chance, order = tables
+    own = arms[arm]
+    if own["mean"] != mean or own["fitting"] == 0:
+        own["mean"] = mean
+        own["built"] = 0
+        own["fitting"] = TABLES
+    while own["built"] <= min(r, own["fitting"] - 1):
+        new = own["built"]
         k = 1 << new
-        low, size = _law(tables.chance, float(k), tables.mean[arm])
+        low, size = _law(chance, float(k), mean)
         if size == 0:
-            tables.fitting[arm] = new
+            own["fitting"] = new
             return
         number = 1
         while number < size:
             number *= 2
-        if tables.used[0] + number > tables.columns.size:
-            tables.used[0] = 0
-            tables.built[:] = 0
+        if used[0] + number > columns.size:
+            used[0] = 0
+            for j in range(arms.size):
+                arms[j]["built"] = 0
             continue
-        start = tables.used[0]
-        _fill(tables.columns[start : start + number], tables.chance, tables.order, size)
-        tables.used[0] = start + number
-        tables.start[arm, new] = start
-        tables.last[arm, new] = np.uint64(number - 1)
-        tables.first[arm, new] = low + k
-        tables.most[arm, new] = low + k + size - 1
-        tables.fall[arm, new] = _largest_fall(float(k), tables.mean[arm])
-        tables.built[arm] = new + 1
+        start = used[0]
+        _fill(columns[start : start + number], chance, order, size)
+        used[0] = start + number
+        own["start"][new] = start
+        own["last"][new] = np.uint64(number - 1)
+        own["first"][new] = low + k
+        own["most"][new] = low + k + size - 1
+        own["fall"][new] = _largest_fall(float(k), mean)
+        own["built"] = new + 1
 
 
 @compiled
@@ -270,40 +280,38 @@ def stay_by_failures(
 ) -> tuple[int, float]:
     """Leaps to the 2^r-th failure, r from the margin; where the tables end, of rounds."""
     mean = env.means[arm]
-    if tables.mean[arm] != mean:
-        tables.mean[arm] = mean
-        tables.built[arm] = 0
-        tables.fitting[arm] = TABLES if mean < 1.0 else 0
-    if tables.built[arm] == 0:
-        _build(tables, arm, 0)
-    if toll >= 1.0 or tables.fitting[arm] == 0:
+    own = tables.arms[arm]
+    columns = tables.columns
+    if toll >= 1.0 or mean > MOST:
         n, total, _ = play_on(env, rng, arm, t, margin, toll, min(room, left))
         return n, total
+    if own["mean"] != mean or own["built"] == 0:
+        _build(tables, arm, mean, 0)
     gain = 1.0 - toll
     descent = max(0.0, toll - mean) / (1.0 - mean)
     rarity = 2.0 / (1.0 - mean)
     n, failed, r = 0, 0, 0
     while True:
         k = 1 << r
-        while margin > TALL * 2 * k * toll and r + 1 < tables.fitting[arm]:
-            if tables.built[arm] <= r + 1:
-                _build(tables, arm, r + 1)
-                if r + 1 == tables.fitting[arm]:
+        while margin > TALL * 2 * k * toll and r + 1 < own["fitting"]:
+            if own["built"] <= r + 1:
+                _build(tables, arm, mean, r + 1)
+                if r + 1 == own["fitting"]:
                     break
-            needed = _needed(2 * k, tables.fall[arm, r + 1], toll, descent)
+            needed = _needed(2 * k, own["fall"][r + 1], toll, descent)
             if margin <= needed or 2 * k * rarity > room - n:
                 break
             r += 1
             k *= 2
         while r > 0:
-            needed = _needed(k, tables.fall[arm, r], toll, descent)
+            needed = _needed(k, own["fall"][r], toll, descent)
             if margin > needed and k * rarity <= room - n:
                 break
             r -= 1
             k >>= 1
-        if r + 1 == tables.fitting[arm] and margin > 2.0 * tables.fall[arm, r]:
+        if r + 1 == own["fitting"] and margin > 2.0 * own["fall"][r]:
             far = min(1.0 + np.floor(safe_rounds(margin, toll, mean)), float(room - n))
-            if far > tables.most[arm, r]:
+            if far > own["most"][r]:
                 rounds = int(far)
                 k = rounds - binomial(rng, rounds, mean)
                 n += rounds
@@ -313,11 +321,11 @@ def stay_by_failures(
                     break
                 continue
         word = next_word(rng)
-        place = word & tables.last[arm, r]
-        column = tables.columns[tables.start[arm, r] + np.int64(place)]
+        place = word & own["last"][r]
+        column = columns[own["start"][r] + np.int64(place)]
         if (word >> _12) >= (column >> _12):
             place = column & _ALIAS
-        rounds = tables.first[arm, r] + np.int64(place)
+        rounds = own["first"][r] + np.int64(place)
         if n + rounds > room:
             rounds = room - n
             k = _fewer(rng, rounds, 1.0 - mean, k)

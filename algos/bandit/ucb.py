@@ -90,6 +90,7 @@ def line(
 @implements(play, TabledUCB1)
 def ucb1(algorithm: TabledUCB1, env: Any, rng: Rng, trace: Any, T: int) -> None:
     """Play argmax_j  mean_j + √(2 ln t / n_j), after one pull of each arm."""
+    tables = algorithm.tables
     K = number_of_arms(env)
     total = np.zeros(K)
     n = np.zeros(K, np.int64)
@@ -109,7 +110,7 @@ def ucb1(algorithm: TabledUCB1, env: Any, rng: Rng, trace: Any, T: int) -> None:
         arm = argmax(index, rng)
         room = LEAST + n[arm] // SHARE
         margin, toll = line(arm, index, width, n, start, root, room)
-        rounds, S = stay(env, algorithm.tables, rng, arm, start, margin, toll, room, T - t)
+        rounds, S = stay(env, tables, rng, arm, start, margin, toll, room, T - t)
         record(trace, env, start, arm, rounds)
         t += rounds
         total[arm] += S
