@@ -309,7 +309,7 @@ def stay_by_failures(
                 break
             r -= 1
             k >>= 1
-        if r + 1 == own["fitting"] and margin > 2.0 * own["fall"][r]:
+        if r + 1 == own["fitting"] and margin > 2.0 * max(own["fall"][r], TALL * k * toll):
             far = min(1.0 + np.floor(safe_rounds(margin, toll, mean)), float(room - n))
             if far > own["most"][r]:
                 rounds = int(far)

@@ -24,7 +24,7 @@ from algos.blocks import play, prepared
 from algos.dispatch import compiled, implements
 from algos.environments import number_of_arms, pull
 from algos.maths.kl import divergence, upper_index, upper_rank
-from algos.maths.ties import argmax
+from algos.maths.ties import argmax, largest
 from algos.random.generator import Rng
 from algos.registry import Algorithm, Parameter, register
 from algos.traces import record
@@ -58,30 +58,33 @@ def ucb(mean: float, width: float, root: float) -> float:
 
 
 @compiled
-def indices(mean: np.ndarray, width: np.ndarray, root: float, index: np.ndarray) -> float:
-    """Fill `index` (K,); the largest of it."""
-    top = -math.inf
+def indices(mean: np.ndarray, width: np.ndarray, root: float, index: np.ndarray) -> None:
+    """Fill `index` (K,)."""
     for j in range(mean.size):
         index[j] = ucb(mean[j], width[j], root)
-        top = max(top, index[j])
-    return top
 
 
 @compiled
 def line(
-    arm: int, index: np.ndarray, width: np.ndarray, n: np.ndarray, start: int, root: float, room: int
+    arm: int, N: int, index: np.ndarray, width: np.ndarray, start: int, root: float, room: int
 ) -> tuple[float, float]:
-    """The margin and toll that keep `arm` ahead for `room` rounds from round `start` on."""
-    N = float(n[arm])
+    """The margin and toll that keep `arm` ahead for `room` rounds from round `start` on.
+
+    Args:
+        N: its pulls.
+        index: float64 (K,), of round `start`; the arm's own is lost.
+        width: float64 (K,), 1 / √n_j; not changed.
+        root: √(2 ln start).
+    """
+    own = index[arm]
+    index[arm] = -math.inf
+    now = largest(index)
     rise = room / (start * root)  # of the tangent of √(2 ln t)
-    now, then = -math.inf, -math.inf
     for j in range(index.size):
-        if j != arm:
-            now = max(now, index[j])
-            then = max(then, index[j] + rise * width[j])
-    slope = (then - now) / room
+        index[j] = ucb(index[j], width[j], rise)
+    slope = (largest(index) - now) / room
     toll = now + slope * (N + room) - root / (math.sqrt(N + room) + math.sqrt(N))
-    margin = N * (index[arm] - now - ROUNDING * (1.0 + now))
+    margin = N * (own - now - ROUNDING * (1.0 + now))
     if N > COARSE:
         margin = max(margin, N * ROUNDING)
     return margin, toll
@@ -109,7 +112,7 @@ def ucb1(algorithm: TabledUCB1, env: Any, rng: Rng, trace: Any, T: int) -> None:
         indices(mean, width, root, index)
         arm = argmax(index, rng)
         room = LEAST + n[arm] // SHARE
-        margin, toll = line(arm, index, width, n, start, root, room)
+        margin, toll = line(arm, n[arm], index, width, start, root, room)
         rounds, S = stay(env, tables, rng, arm, start, margin, toll, room, T - t)
         record(trace, env, start, arm, rounds)
         t += rounds
