@@ -102,7 +102,7 @@ def moss(algorithm: MOSS, env: Any, rng: Rng, trace: Any, T: int) -> None:
             S += X
             N += rounds
             B = moss_index(S / N, N, T, K)
-            if t == T or (B <= ceiling and B != before):
+            if t == T or (ceiling >= B and before != B):
                 break
         total[arm], n[arm], index[arm] = S, N, B
         record(trace, env, start, arm, t - start + 1)

@@ -48,7 +48,6 @@ from algos.random.generator import Rng
 from algos.registry import Algorithm, Parameter, register
 from algos.traces import record
 
-
 LEAST, SHARE = 16, 32  # a stretch has LEAST rounds and a SHARE-th of the arm's; cost only
 ROUNDING = 2.0**-50  # of an index: what is closer is left to the indices themselves
 COARSE = 1 << 46  # pulls beyond which so little of an index is a reward
