@@ -23,18 +23,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from algos.dispatch import compiled, implements, seam
+from algos.dispatch import allocating, allocating_seam, implements, seam
 from algos.random.generator import Rng
 from algos.random.seeding import Seeds, start
 
 
-@seam
+@allocating_seam
 def play(algorithm: Any, env: Any, rng: Rng, trace: Any, T: int) -> None:
     """Play rounds 1 … T of one replicate and report them to `trace`."""
     raise NotImplementedError
 
 
-@seam
+@allocating_seam
 def prepared(algorithm: Any, env: Any) -> Any:
     """The algorithm as `play` takes it for the replicates of a block, first `env`'s.
 
@@ -51,7 +51,7 @@ def as_it_is(algorithm: Any, env: Any) -> Any:
     return algorithm
 
 
-@seam
+@allocating_seam
 def opened(block: Any, i: int) -> Any:
     """The trace of the block's replicate `i`; the one before has been played."""
     raise NotImplementedError
@@ -84,7 +84,8 @@ def begin_numbered(seeds: Seeds, i: int, rng: Rng) -> None:
 @implements(begin, State)
 def begin_given(seeds: State, i: int, rng: Rng) -> None:
     """As it is."""
-    rng[:] = seeds.words
+    for word in range(rng.size):
+        rng[word] = seeds.words[word]
 
 
 @seam
@@ -105,7 +106,7 @@ def only_one(seeds: State) -> int:
     return 1
 
 
-@seam
+@allocating_seam
 def environment_of(environments: Any, i: int) -> Any:
     """The environment that the block's replicate `i` plays."""
     raise NotImplementedError
@@ -129,7 +130,7 @@ def is_compiled(form: type) -> bool:
     return any(arguments[0].instance_class is form for arguments in dispatcher.signatures)
 
 
-@compiled
+@allocating
 def play_block(algorithm: Any, environments: Any, seeds: Any, block: Any, T: int) -> None:
     """Play the block's replicates one after another.
 

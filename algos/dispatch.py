@@ -30,16 +30,33 @@ from algos import kernel_cache
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+# Options of Numba: references to arrays are not counted; a call is replaced by what it calls.
+UNCOUNTED: Any = {"_nrt": False}
+INLINED: Any = {"_nrt": False, "forceinline": True}
+
 _SEAMS: dict[Callable[..., Any], dict[type | None, Callable[..., Any]]] = {}
 
 
 def seam(function: F) -> F:
     """A seam with this signature; the body is not used.
 
+    Implementations return a number or nothing and allocate nothing. They are compiled into their
+    callers and without counting references to arrays: handing over a trace's arrays and counting
+    them would cost more than most of them do.
+
     A call raises TypeError (inside a compiled kernel Numba's TypingError) where nothing
     implements the seam for the type of its first argument.
     """
 
+    return _seam(function, counting=False)
+
+
+def allocating_seam(function: F) -> F:
+    """As `seam`, for implementations that allocate arrays or return some."""
+    return _seam(function, counting=True)
+
+
+def _seam(function: F, counting: bool) -> F:
     @wraps(function)
     def call(*arguments: Any) -> Any:
         return _resolved(call, type(arguments[0]), TypeError)(*arguments)
@@ -51,7 +68,7 @@ def seam(function: F) -> F:
 
     _SEAMS[call] = {}
     # Numba's own check compares names and annotations with those of `resolve`.
-    overload(call, strict=False)(resolve)
+    overload(call, strict=False, jit_options={} if counting else INLINED)(resolve)
     return cast(F, call)
 
 
@@ -92,17 +109,27 @@ def _resolved(
 
 
 def compiled(function: F) -> F:
-    """`njit(cache=True)` for the kernels of this package and for the functions they call.
+    """`njit(cache=True)` for functions that kernels call: numbers in, arrays filled, numbers out.
 
-    Division by zero gives inf or NaN, as in NumPy: checks in inner loops cost time.
+    They allocate nothing and return no arrays, so references to arrays are not counted: a count
+    costs more than most of them do. Division by zero gives inf or NaN, as in NumPy.
 
     They are kept in the folder of today's sources (`algos.kernel_cache`), also where they are
     first imported while a plugin is loaded. A plugin's own functions go to the plugin's folder,
     whether they use this decorator or a plain `njit(cache=True)`.
     """
+    return _compiled(function, error_model="numpy", **UNCOUNTED)
+
+
+def allocating(function: F) -> F:
+    """As `compiled`, for functions that allocate arrays or return some."""
+    return _compiled(function, error_model="numpy")
+
+
+def _compiled(function: F, **options: Any) -> F:
     if function.__module__.partition(".")[0] != kernel_cache.PACKAGE:
-        return cast(F, njit(cache=True, error_model="numpy")(function))
-    dispatcher: Any = njit(error_model="numpy")(function)
+        return cast(F, njit(cache=True, **options)(function))
+    dispatcher: Any = njit(**options)(function)
     if dispatcher is not function:  # it is, with NUMBA_DISABLE_JIT=1
         dispatcher._cache = kernel_cache.KernelCache(function)
     return cast(F, dispatcher)

@@ -34,7 +34,8 @@ class GapRecorder:
             np.zeros((replicates, len(checkpoints))),
             np.zeros((replicates, len(horizons), actions), np.int64),
             np.zeros(actions, np.int64),
-            np.zeros(3, np.int64),
+            np.zeros(actions),
+            np.zeros(4, np.int64),
         )
 
     def outcome(self) -> Outcome:

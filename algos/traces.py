@@ -22,7 +22,7 @@ from numba import types
 from numba.extending import overload, register_jitable
 
 from algos.blocks import opened
-from algos.dispatch import implements, seam
+from algos.dispatch import UNCOUNTED, implements, seam
 from algos.environments import benchmark, block_cost, block_regret
 
 MOST_MESSAGES = 10**8
@@ -41,8 +41,10 @@ class GapTrace(NamedTuple):
     regret: np.ndarray  # out: float64 (C,)
     counts_at: np.ndarray  # out: int64 (H, A)
     counts: np.ndarray  # scratch: int64 (A,), zero at the start
-    cursor: np.ndarray  # scratch: int64 (3,), next checkpoint and next horizon, zero at the
-    # start, and the round of that checkpoint
+    costs: np.ndarray  # scratch: float64 (A,), their regret
+    cursor: (
+        np.ndarray
+    )  # scratch: int64 (4,), places of the next checkpoint and horizon, their rounds
 
 
 class GapBlock(NamedTuple):
@@ -53,7 +55,8 @@ class GapBlock(NamedTuple):
     regret: np.ndarray  # out: float64 (R, C)
     counts_at: np.ndarray  # out: int64 (R, H, A)
     counts: np.ndarray  # scratch: int64 (A,)
-    cursor: np.ndarray  # scratch: int64 (3,)
+    costs: np.ndarray  # scratch: float64 (A,)
+    cursor: np.ndarray  # scratch: int64 (4,)
 
 
 class RunningTrace(NamedTuple):
@@ -121,14 +124,17 @@ def release_nothing(trace: Any, t: int, source: int, value: float) -> None:
 def open_gaps(block: GapBlock, i: int) -> GapTrace:
     """Replicate `i` of counts."""
     block.counts[:] = 0
-    block.cursor[:] = 0
+    block.costs[:] = 0.0
+    block.cursor[:2] = 0
     block.cursor[2] = block.checkpoints[0] if block.checkpoints.size else NEVER
+    block.cursor[3] = block.horizons[0] if block.horizons.size else NEVER
     return GapTrace(
         block.checkpoints,
         block.horizons,
         block.regret[i],
         block.counts_at[i],
         block.counts,
+        block.costs,
         block.cursor,
     )
 
@@ -141,67 +147,78 @@ def open_running(block: RunningBlock, i: int) -> RunningTrace:
     return RunningTrace(block.checkpoints, block.regret[i], block.cost, block.cursor)
 
 
-@register_jitable
-def _advance(trace: GapTrace, at: int) -> bool:
-    """Go on from the checkpoint of round `at`; whether that was a horizon too."""
-    trace.cursor[0] += 1
-    c, h = trace.cursor[0], trace.cursor[1]
-    trace.cursor[2] = trace.checkpoints[c] if c < trace.checkpoints.size else NEVER
-    if h < trace.horizons.size and trace.horizons[h] == at:
-        trace.cursor[1] += 1
-        return True
-    return False
+@register_jitable(_nrt=False)
+def _fill(trace: GapTrace, env: Any, t: int, action: int, n: int) -> None:
+    """Fill the checkpoints among the rounds t … t + n - 1 of `action`, not yet counted.
+
+    Regret is summed action by action: the same number however the rounds came in blocks.
+    """
+    checkpoints, regret, costs = trace.checkpoints, trace.regret, trace.costs
+    counted = trace.counts[action]
+    c = trace.cursor[0]
+    at = trace.cursor[2]
+    while at < t + n:
+        costs[action] = block_regret(env, action, counted + (at - t + 1))
+        total = 0.0
+        for j in range(costs.size):
+            total += costs[j]
+        regret[c] = total
+        if at == trace.cursor[3]:
+            _keep_counts(trace, action, at - t + 1)
+        c += 1
+        at = checkpoints[c] if c < checkpoints.size else NEVER
+    trace.cursor[0] = c
+    trace.cursor[2] = at
+
+
+@register_jitable(_nrt=False)
+def _keep_counts(trace: GapTrace, action: int, more: int) -> None:
+    """Keep the counts of a horizon, with `more` plays of `action`."""
+    h = trace.cursor[1]
+    for j in range(trace.counts.size):
+        trace.counts_at[h, j] = trace.counts[j]
+    trace.counts_at[h, action] += more
+    trace.cursor[1] = h + 1
+    trace.cursor[3] = trace.horizons[h + 1] if h + 1 < trace.horizons.size else NEVER
 
 
 @implements(record, GapTrace)
 def record_counts(trace: GapTrace, env: Any, t: int, action: int, n: int) -> None:
-    """Count the plays; fill the checkpoints inside the block.
-
-    Summed from the counts, action by action: the same number however the rounds came in blocks.
-    One function without calls that take the trace: Numba would count references to its arrays at
-    each record, which takes ten times as long as the rest.
-    """
-    checkpoints, horizons, regret, counts_at, counts, cursor = trace
-    while cursor[2] < t + n:
-        at = cursor[2]
-        part = at - t + 1
-        counts[action] += part
-        total = 0.0
-        for j in range(counts.size):
-            total += block_regret(env, j, counts[j])
-        regret[cursor[0]] = total
-        h = cursor[1]
-        if h < horizons.size and horizons[h] == at:
-            for j in range(counts.size):
-                counts_at[h, j] = counts[j]
-            cursor[1] += 1
-        counts[action] -= part
-        cursor[0] += 1
-        c = cursor[0]
-        cursor[2] = checkpoints[c] if c < checkpoints.size else NEVER
-    counts[action] += n
+    """Count the plays; fill the checkpoints inside the block."""
+    if trace.cursor[2] < t + n:
+        _fill(trace, env, t, action, n)
+    count = trace.counts[action] + n
+    trace.counts[action] = count
+    trace.costs[action] = block_regret(env, action, count)
 
 
 @implements(record_cycle, GapTrace)
 def record_cycle_counts(trace: GapTrace, env: Any, t: int, actions: np.ndarray, n: int) -> None:
     """Count the plays of a cycle; fill the checkpoints among them."""
-    m = actions.size
-    passes, rest = 0, 0  # of the cycle, counted so far
-    done = False
-    while not done:
-        at = min(t + n - 1, trace.cursor[2])
-        now, left = divmod(at - t + 1, m)
-        for i in range(m):
-            trace.counts[actions[i]] += now - passes + (i < left) - (i < rest)
-        passes, rest = now, left
-        done = at == t + n - 1
-        if at == trace.cursor[2]:
-            total = 0.0
-            for j in range(trace.counts.size):
-                total += block_regret(env, j, trace.counts[j])
-            trace.regret[trace.cursor[0]] = total
-            if _advance(trace, at):
-                trace.counts_at[trace.cursor[1] - 1, :] = trace.counts
+    costs, counts = trace.costs, trace.counts
+    while trace.cursor[2] < t + n:
+        at = trace.cursor[2]
+        passes, rest = divmod(at - t + 1, actions.size)
+        for i in range(actions.size):
+            j = actions[i]
+            costs[j] = block_regret(env, j, counts[j] + passes + (i < rest))
+        total = 0.0
+        for j in range(costs.size):
+            total += costs[j]
+        c = trace.cursor[0]
+        trace.regret[c] = total
+        if at == trace.cursor[3]:
+            h = trace.cursor[1]
+            _keep_counts(trace, 0, 0)
+            for i in range(actions.size):
+                trace.counts_at[h, actions[i]] += passes + (i < rest)
+        trace.cursor[0] = c + 1
+        trace.cursor[2] = trace.checkpoints[c + 1] if c + 1 < trace.checkpoints.size else NEVER
+    passes, rest = divmod(n, actions.size)
+    for i in range(actions.size):
+        j = actions[i]
+        counts[j] += passes + (i < rest)
+        costs[j] = block_regret(env, j, counts[j])
 
 
 @implements(record, RunningTrace)
@@ -256,13 +273,20 @@ def _write(actions: np.ndarray, start: int, n: int, action: Any) -> None:
     actions[start : start + n] = action
 
 
-@overload(_write, strict=False)  # strict compares annotations too
+@overload(_write, strict=False, jit_options=UNCOUNTED)  # strict compares annotations too
 def _write_compiled(actions: Any, start: Any, n: Any, action: Any) -> Any:
-    """Numba assigns numbers and arrays to a slice, but no tuples."""
-    if isinstance(action, types.BaseTuple):
-        return _write_tuple
-    return _write
+    """A slice would be an array of its own."""
+    if isinstance(action, types.BaseTuple | types.Array):
+        return _write_parts
+    return _write_number
 
 
-def _write_tuple(actions: np.ndarray, start: int, n: int, action: Any) -> None:
-    actions[start : start + n] = np.array(action)
+def _write_number(actions: np.ndarray, start: int, n: int, action: int) -> None:
+    for t in range(start, start + n):
+        actions[t] = action
+
+
+def _write_parts(actions: np.ndarray, start: int, n: int, action: Any) -> None:
+    for t in range(start, start + n):
+        for i in range(len(action)):
+            actions[t, i] = action[i]

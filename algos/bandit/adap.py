@@ -27,17 +27,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from algos.bandit.imed import imed_index
 from algos.bandit.moss import moss_index
 from algos.blocks import play
-from algos.dispatch import compiled, implements, seam
+from algos.dispatch import allocating, compiled, implements, seam
 from algos.environments import number_of_arms, pull
-from algos.maths.kl import upper_rank
+from algos.maths.kl import divergence, upper_rank
 from algos.maths.ties import argmax, argmin
 from algos.random.continuous import laplace
 from algos.random.generator import Rng
 from algos.registry import Algorithm, Cost, positive, register
 from algos.traces import record, release
+
+SURELY = 1.0 + 1e-9  # a factor far above the rounding of a divergence
 
 
 class UCBIndex(NamedTuple):
@@ -65,115 +66,159 @@ class IMEDIndex(NamedTuple):
     alpha: float
 
 
-@seam
-def fill_indices(
-    rule: Any, mean: np.ndarray, n: np.ndarray, log_t: float, epsilon: float, index: np.ndarray
-) -> None:
-    """Fill `index` (K,) from the arms' private `mean`s of `n` samples."""
+class Arms(NamedTuple):
+    """What the arms' last active episodes left behind, and room for what is computed from it."""
+
+    mean: np.ndarray  # float64 (K,), private mean of n samples
+    n: np.ndarray  # int64 (K,)
+    share: np.ndarray  # float64 (K,), 1 / n
+    rest: np.ndarray  # float64 (K,), what of an index doesn't move with t: see `at_rest`
+    index: np.ndarray  # scratch: float64 (K,)
 
 
 @seam
-def best_arm(rule: Any, index: np.ndarray, rng: Rng) -> int:
-    """The arm that `rule` plays at these indices."""
+def at_rest(rule: Any, mean: float, n: int, K: int) -> float:
+    """What of an arm's index does not move with t, from its private mean of `n` samples."""
     raise NotImplementedError
 
 
-@implements(best_arm, UCBIndex, KLUCBIndex, MOSSIndex)
-def largest(rule: Any, index: np.ndarray, rng: Rng) -> int:
-    """Of an index of optimism."""
-    return argmax(index, rng)
+@seam
+def best_arm(rule: Any, arms: Arms, log_t: float, epsilon: float, rng: Rng) -> int:
+    """The arm that `rule` plays in the round whose logarithm is `log_t`."""
+    raise NotImplementedError
+
+
+@implements(at_rest)
+def mean_alone(rule: Any, mean: float, n: int, K: int) -> float:
+    """The mean itself."""
+    return mean
+
+
+@implements(at_rest, MOSSIndex)
+def whole_moss_index(rule: MOSSIndex, mean: float, n: int, K: int) -> float:
+    """MOSS's index of the mean."""
+    return moss_index(mean, n, rule.T, K)
+
+
+@implements(at_rest, IMEDIndex)
+def log_samples(rule: IMEDIndex, mean: float, n: int, K: int) -> float:
+    """ln n, the index's last term."""
+    return math.log(n)
+
+
+@implements(best_arm, UCBIndex)
+def equation_7(rule: UCBIndex, arms: Arms, log_t: float, epsilon: float, rng: Rng) -> int:
+    """The largest mean + √(α ln t / 2n) + α ln t / (ε n)."""
+    width, term = 0.5 * rule.alpha * log_t, rule.alpha * log_t / epsilon
+    for a in range(arms.index.size):
+        share = arms.share[a]
+        arms.index[a] = arms.rest[a] + math.sqrt(width * share) + term * share
+    return argmax(arms.index, rng)
+
+
+@implements(best_arm, MOSSIndex)
+def optimistic_moss(rule: MOSSIndex, arms: Arms, log_t: float, epsilon: float, rng: Rng) -> int:
+    """The largest of MOSS's index + the ε term."""
+    term = rule.alpha * log_t / epsilon
+    for a in range(arms.index.size):
+        arms.index[a] = arms.rest[a] + term * arms.share[a]
+    return argmax(arms.index, rng)
+
+
+@implements(best_arm, KLUCBIndex)
+def equation_8(rule: KLUCBIndex, arms: Arms, log_t: float, epsilon: float, rng: Rng) -> int:
+    """The largest q with d(p, q) ≤ v, p the clipped mean + ε term and v = α ln t / n.
+
+    d(p, q) ≥ 2 (q - p)², and d(p, q) ≤ (q - p)² / (q (1 - q)), which `wilson` inverts. The largest
+    of these lower bounds is a level that most other indices stay below; the sign of d there says
+    which, and only indices above it are computed.
+    """
+    budget, term = rule.alpha * log_t, rule.alpha * log_t / epsilon
+    K = arms.index.size
+    level, best, highest = -1.0, 0, 0.0
+    for a in range(K):
+        p = min(max(0.0, arms.rest[a] + term * arms.share[a]), 1.0)
+        arms.index[a] = p
+        highest = max(highest, p)
+        bound = wilson(p, budget * arms.share[a])
+        if bound > level:
+            level, best = bound, a
+    if highest == 1.0:  # and so is the index
+        return argmax(arms.index, rng)
+    alone = True
+    for a in range(K):
+        p, v = arms.index[a], budget * arms.share[a]
+        alone = alone and (a == best or is_below(p, v, level))
+    if alone:
+        return best
+    for a in range(K):
+        p, v = arms.index[a], budget * arms.share[a]
+        if a == best or not is_below(p, v, level):
+            arms.index[a] = upper_rank(p, v)
+        else:
+            arms.index[a] = -1.0
+    return argmax(arms.index, rng)
+
+
+@compiled
+def wilson(p: float, v: float) -> float:
+    """The largest q with (q - p)² ≤ v q (1 - q)."""
+    return (2.0 * p + v + math.sqrt(v * (v + 4.0 * p * (1.0 - p)))) / (2.0 * (1.0 + v))
+
+
+@compiled
+def is_below(p: float, v: float, level: float) -> bool:
+    """Whether max{q : d(p, q) ≤ v} is below `level`, by more than rounding could hide."""
+    x = level - p
+    if x <= 0.0 or level >= 1.0:
+        return False
+    return 2.0 * x * x > SURELY * v or divergence(p, x) > SURELY * v
 
 
 @implements(best_arm, IMEDIndex)
-def smallest(rule: Any, index: np.ndarray, rng: Rng) -> int:
-    """Of an index of divergence."""
-    return argmin(index, rng)
+def optimistic_imed(rule: IMEDIndex, arms: Arms, log_t: float, epsilon: float, rng: Rng) -> int:
+    """The smallest n d(p, best) + ln n, p the clipped mean + ε term and best the largest.
 
-
-@compiled
-def epsilon_term(alpha: float, log_t: float, epsilon: float, n: int) -> float:
-    """The last term of equation (7)."""
-    return alpha * log_t / (epsilon * n)
-
-
-@implements(fill_indices, UCBIndex)
-def equation_7(
-    rule: UCBIndex, mean: np.ndarray, n: np.ndarray, log_t: float, epsilon: float, index: np.ndarray
-) -> None:
-    """mean + √(α ln t / 2n) + the ε term."""
-    for a in range(mean.size):
-        width = math.sqrt(rule.alpha * log_t / (2 * n[a]))
-        index[a] = mean[a] + width + epsilon_term(rule.alpha, log_t, epsilon, n[a])
-
-
-@implements(fill_indices, KLUCBIndex)
-def equation_8(
-    rule: KLUCBIndex,
-    mean: np.ndarray,
-    n: np.ndarray,
-    log_t: float,
-    epsilon: float,
-    index: np.ndarray,
-) -> None:
-    """The largest q with d(clipped mean + ε term, q) ≤ α ln t / n, as -ln(1 - q)."""
-    for a in range(mean.size):
-        optimistic = mean[a] + epsilon_term(rule.alpha, log_t, epsilon, n[a])
-        clipped = min(max(0.0, optimistic), 1.0)
-        index[a] = upper_rank(clipped, rule.alpha * log_t / n[a])
-
-
-@implements(fill_indices, MOSSIndex)
-def optimistic_moss(
-    rule: MOSSIndex,
-    mean: np.ndarray,
-    n: np.ndarray,
-    log_t: float,
-    epsilon: float,
-    index: np.ndarray,
-) -> None:
-    """MOSS's index of the private mean + the ε term."""
-    for a in range(mean.size):
-        optimistic = moss_index(mean[a], n[a], rule.T, mean.size)
-        index[a] = optimistic + epsilon_term(rule.alpha, log_t, epsilon, n[a])
-
-
-@implements(fill_indices, IMEDIndex)
-def optimistic_imed(
-    rule: IMEDIndex,
-    mean: np.ndarray,
-    n: np.ndarray,
-    log_t: float,
-    epsilon: float,
-    index: np.ndarray,
-) -> None:
-    """IMED's index of the clipped private means + ε term."""
+    It is ln n where p is the best, and elsewhere at least 2 n (best - p)² + ln n: where that is
+    more than the least so far, no logarithm is needed.
+    """
+    term = rule.alpha * log_t / epsilon
+    K = arms.index.size
     best = 0.0
-    for a in range(mean.size):
-        optimistic = mean[a] + epsilon_term(rule.alpha, log_t, epsilon, n[a])
-        index[a] = min(max(0.0, optimistic), 1.0)
-        best = max(best, index[a])
-    for a in range(mean.size):
-        index[a] = imed_index(index[a], n[a], best)
+    for a in range(K):
+        arms.index[a] = min(max(0.0, arms.mean[a] + term * arms.share[a]), 1.0)
+        best = max(best, arms.index[a])
+    least = math.inf
+    for a in range(K):
+        if arms.index[a] == best:
+            least = min(least, arms.rest[a])
+    for a in range(K):
+        x = best - arms.index[a]
+        if x == 0.0:
+            arms.index[a] = arms.rest[a]
+        elif 2.0 * arms.n[a] * x * x + arms.rest[a] > SURELY * least:
+            arms.index[a] = math.inf
+        else:
+            arms.index[a] = arms.n[a] * divergence(arms.index[a], x) + arms.rest[a]
+            least = min(least, arms.index[a])
+    return argmin(arms.index, rng)
 
 
-@compiled
+@allocating
 def adaptive_episodes(env: Any, rng: Rng, trace: Any, T: int, epsilon: float, rule: Any) -> None:
     """azize2022 Algorithm 1 for the index `rule`."""
     K = number_of_arms(env)
-    mean = np.empty(K)  # private mean of the last active episode
-    n = np.ones(K, np.int64)  # its number of samples
     N = np.ones(K, np.int64)  # pulls of each arm
-    index = np.empty(K)
+    arms = Arms(np.empty(K), np.ones(K, np.int64), np.ones(K), np.empty(K), np.empty(K))
     for a in range(K):  # line 3
-        mean[a] = pull(env, rng, a, a + 1, 1) + laplace(rng, 1.0 / epsilon)
+        arms.mean[a] = pull(env, rng, a, a + 1, 1) + laplace(rng, 1.0 / epsilon)
+        arms.rest[a] = at_rest(rule, arms.mean[a], 1, K)
         record(trace, env, a + 1, a, 1)
-        release(trace, a + 1, a, mean[a])
+        release(trace, a + 1, a, arms.mean[a])
     t = K
     while t < T:  # line 4
         t_l = t + 1  # line 5
-        log_t = math.log(t_l)
-        fill_indices(rule, mean, n, log_t, epsilon, index)
-        A = best_arm(rule, index, rng)  # line 6
+        A = best_arm(rule, arms, math.log(t_l), epsilon, rng)  # line 6
         length = N[A]  # line 7: until N_A doubles
         if length > T - t:
             record(trace, env, t_l, A, T - t)
@@ -182,9 +227,11 @@ def adaptive_episodes(env: Any, rng: Rng, trace: Any, T: int, epsilon: float, ru
         record(trace, env, t_l, A, length)
         t += length
         N[A] += length
-        n[A] = length
-        mean[A] = total / length + laplace(rng, 1.0 / (epsilon * length))
-        release(trace, t, A, mean[A])
+        share = 1.0 / length
+        mean = total * share + laplace(rng, share / epsilon)
+        arms.mean[A], arms.n[A], arms.share[A] = mean, length, share
+        arms.rest[A] = at_rest(rule, mean, length, K)
+        release(trace, t, A, mean)
 
 
 class AdapUCB(NamedTuple):

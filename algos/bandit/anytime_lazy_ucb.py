@@ -39,87 +39,110 @@ from algos.registry import Algorithm, register
 from algos.traces import record, release
 
 
-@compiled
-def private_ucb(mean: float, O: int, log_t: float, epsilon: float) -> float:
-    """Line 4's index of an arm with private `mean` over `O` observations."""
-    return mean + math.sqrt(3.0 * log_t / O) + 3.0 * log_t / (epsilon * O)
+class LazyArms(NamedTuple):
+    """The state of Algorithm 1."""
+
+    mean: np.ndarray  # float64 (K,), private means
+    O: np.ndarray  # int64 (K,), observations behind them, 2^r
+    share: np.ndarray  # float64 (K,), 1 / O
+    N: np.ndarray  # int64 (K,), unprocessed observations
+    Phi: np.ndarray  # float64 (K,), and their sum
+    index: np.ndarray  # scratch: float64 (K,)
+    rank: np.ndarray  # int64 (K,), places in the order that decides ties
+    ordered: np.ndarray  # bool (1,), whether it was drawn since an index was updated
+    epsilon: float
 
 
 @compiled
-def is_ahead(
-    j: int,
-    J: int,
-    t: int,
-    mean: np.ndarray,
-    O: np.ndarray,
-    epsilon: float,
-    ordered: bool,
-    rank: np.ndarray,
-) -> bool:
-    """Whether round t would not go to J because of j (or would need a tie broken)."""
-    log_t = math.log(t)
-    index_j = private_ucb(mean[j], O[j], log_t, epsilon)
-    index_J = private_ucb(mean[J], O[J], log_t, epsilon)
+def private_ucb(arms: LazyArms, j: int, log_t: float) -> float:
+    """Line 4's index of arm j."""
+    width = 3.0 * log_t * arms.share[j]
+    return arms.mean[j] + math.sqrt(width) + width / arms.epsilon
+
+
+@compiled
+def is_ahead(arms: LazyArms, j: int, J: int, log_t: float) -> bool:
+    """Whether the round would not go to J because of j (or would need a tie broken)."""
+    index_j, index_J = private_ucb(arms, j, log_t), private_ucb(arms, J, log_t)
     if index_j == index_J:
-        return not ordered or rank[j] < rank[J]
+        return not arms.ordered[0] or arms.rank[j] < arms.rank[J]
     return index_j > index_J
 
 
 @compiled
-def last_round_of(
-    J: int,
-    t: int,
-    end: int,
-    mean: np.ndarray,
-    O: np.ndarray,
-    epsilon: float,
-    ordered: bool,
-    rank: np.ndarray,
-) -> int:
+def chosen(arms: LazyArms, log_t: float) -> int:
+    """Line 4: the arm of the largest index; K where some are tied and no order was drawn."""
+    J, tied = 0, False
+    for j in range(arms.index.size):
+        arms.index[j] = private_ucb(arms, j, log_t)
+        if arms.index[j] > arms.index[J]:
+            J, tied = j, False
+        elif j > 0 and arms.index[j] == arms.index[J]:
+            tied = True
+    if not tied:
+        return J
+    if not arms.ordered[0]:
+        return arms.index.size
+    level = arms.index[J]
+    for j in range(arms.index.size):
+        if arms.index[j] == level and arms.rank[j] < arms.rank[J]:
+            J = j
+    return J
+
+
+@compiled
+def last_round_of(arms: LazyArms, J: int, t: int, end: int) -> int:
     """The last round in [t, end] up to which J, chosen in round t, stays chosen."""
-    for j in range(mean.size):
-        if j == J or O[j] >= O[J] or end == t:
+    log_end = math.log(end)
+    for j in range(arms.mean.size):
+        if j == J or arms.O[j] >= arms.O[J] or end == t:
             continue
-        if not is_ahead(j, J, end, mean, O, epsilon, ordered, rank):
-            continue
-        # mean_j - mean_J + B s + C s² = 0 at s = √(ln t)
-        behind = mean[J] - mean[j]
-        B = math.sqrt(3.0 / O[j]) - math.sqrt(3.0 / O[J])
-        C = (3.0 / O[j] - 3.0 / O[J]) / epsilon
-        s = 2.0 * behind / (B + math.sqrt(max(0.0, B * B + 4.0 * behind * C)))
-        guess = math.exp(min(max(s, 0.0) ** 2, 50.0))
-        low, high = t, end  # J holds round `low`, j is ahead in round `high`
-        at = t + 1 if guess <= t else (end if guess >= end else int(guess))
-        at = min(max(at, t + 1), end)
-        step = 1
-        if is_ahead(j, J, at, mean, O, epsilon, ordered, rank):
-            high = at
-            while high - step > low:
-                if not is_ahead(j, J, high - step, mean, O, epsilon, ordered, rank):
-                    low = high - step
-                    break
-                high -= step
-                step *= 2
-        else:
-            low = at
-            while low + step < high:
-                if is_ahead(j, J, low + step, mean, O, epsilon, ordered, rank):
-                    high = low + step
-                    break
-                low += step
-                step *= 2
-        while high - low > 1:
-            middle = low + (high - low) // 2
-            if is_ahead(j, J, middle, mean, O, epsilon, ordered, rank):
-                high = middle
-            else:
-                low = middle
-        # rounding may let j flicker ahead a few rounds before the crossing proper
-        for earlier in range(high - 1, max(t, high - 5), -1):
-            if is_ahead(j, J, earlier, mean, O, epsilon, ordered, rank):
-                high = earlier
-        end = high - 1
+        if is_ahead(arms, j, J, log_end):
+            end = first_round_ahead(arms, j, J, t, end) - 1
+            log_end = math.log(end)
     return end
+
+
+@compiled
+def first_round_ahead(arms: LazyArms, j: int, J: int, t: int, end: int) -> int:
+    """The first round in (t, end] that j takes from J; it would take round `end`."""
+    # mean_j - mean_J + B s + C s² = 0 at s = √(ln t)
+    behind = arms.mean[J] - arms.mean[j]
+    B = math.sqrt(3.0 * arms.share[j]) - math.sqrt(3.0 * arms.share[J])
+    C = 3.0 * (arms.share[j] - arms.share[J]) / arms.epsilon
+    s = 2.0 * behind / (B + math.sqrt(max(0.0, B * B + 4.0 * behind * C)))
+    guess = math.exp(min(max(s, 0.0) ** 2, 50.0))
+    low, high = t, end  # J holds round `low`, j is ahead in round `high`
+    at = t + 1 if guess <= t else (end if guess >= end else int(guess))
+    at = min(max(at, t + 1), end)
+    step = 1
+    if is_ahead(arms, j, J, math.log(at)):
+        high = at
+        while high - step > low:
+            if not is_ahead(arms, j, J, math.log(high - step)):
+                low = high - step
+                break
+            high -= step
+            step *= 2
+    else:
+        low = at
+        while low + step < high:
+            if is_ahead(arms, j, J, math.log(low + step)):
+                high = low + step
+                break
+            low += step
+            step *= 2
+    while high - low > 1:
+        middle = low + (high - low) // 2
+        if is_ahead(arms, j, J, math.log(middle)):
+            high = middle
+        else:
+            low = middle
+    # rounding may let j flicker ahead a few rounds before the crossing proper
+    for earlier in range(high - 1, max(t, high - 5), -1):
+        if is_ahead(arms, j, J, math.log(earlier)):
+            high = earlier
+    return high
 
 
 class AnytimeLazyUCB(NamedTuple):
@@ -133,13 +156,10 @@ def anytime_lazy_ucb(algorithm: AnytimeLazyUCB, env: Any, rng: Rng, trace: Any, 
     """hu2024 Algorithm 1, block by block."""
     epsilon = algorithm.epsilon
     K = number_of_arms(env)
-    mean = np.empty(K)
-    O = np.ones(K, np.int64)  # observations behind the private mean, 2^r
-    N = np.zeros(K, np.int64)  # unprocessed observations
-    Phi = np.zeros(K)  # and their sum
-    index = np.empty(K)
-    rank = np.arange(K)
-    ordered = False
+    mean, share, Phi = np.empty(K), np.ones(K), np.zeros(K)
+    O, N = np.ones(K, np.int64), np.zeros(K, np.int64)
+    ordered = np.zeros(1, np.bool_)
+    arms = LazyArms(mean, O, share, N, Phi, np.empty(K), np.arange(K), ordered, epsilon)
     for j in range(K):  # line 2
         mean[j] = pull(env, rng, j, j + 1, 1) + laplace(rng, 1.0 / epsilon)
         record(trace, env, j + 1, j, 1)
@@ -148,24 +168,13 @@ def anytime_lazy_ucb(algorithm: AnytimeLazyUCB, env: Any, rng: Rng, trace: Any, 
     while t < T:  # line 3
         t += 1
         log_t = math.log(t)
-        J, tied = 0, False
-        for j in range(K):  # line 4
-            index[j] = private_ucb(mean[j], O[j], log_t, epsilon)
-            if index[j] > index[J]:
-                J, tied = j, False
-            elif j > 0 and index[j] == index[J]:
-                tied = True
-        if tied:
-            if not ordered:
-                draw_order(rank, rng)
-                ordered = True
-            level = index[J]
-            for j in range(K):
-                if index[j] == level and rank[j] < rank[J]:
-                    J = j
+        J = chosen(arms, log_t)  # line 4
+        if J == K:
+            draw_order(arms.rank, rng)
+            ordered[0] = True
+            J = chosen(arms, log_t)
         batch = 2 * O[J]
-        end = min(T, t + batch - N[J] - 1)
-        end = last_round_of(J, t, end, mean, O, epsilon, ordered, rank)
+        end = last_round_of(arms, J, t, min(T, t + batch - N[J] - 1))
         n = end - t + 1
         Phi[J] += pull(env, rng, J, t, n)  # line 5
         N[J] += n
@@ -173,10 +182,10 @@ def anytime_lazy_ucb(algorithm: AnytimeLazyUCB, env: Any, rng: Rng, trace: Any, 
         t = end
         if N[J] == batch:  # lines 6-7
             O[J] = batch
-            mean[J] = (Phi[J] + laplace(rng, 1.0 / epsilon)) / batch
-            N[J] = 0
-            Phi[J] = 0.0
-            ordered = False
+            share[J] = 1.0 / batch
+            mean[J] = (Phi[J] + laplace(rng, 1.0 / epsilon)) * share[J]
+            N[J], Phi[J] = 0, 0.0
+            ordered[0] = False
             release(trace, t, J, mean[J])
 
 

@@ -32,7 +32,7 @@ import numpy as np
 
 from algos.bandit.environments import BernoulliArms
 from algos.bandit.margins import play_on, safe_rounds
-from algos.dispatch import compiled, implements, seam
+from algos.dispatch import allocating_seam, compiled, implements, seam
 from algos.random.discrete import binomial
 from algos.random.generator import Rng, next_word
 
@@ -46,7 +46,7 @@ _12, _ALIAS = np.uint64(12), np.uint64(COLUMNS - 1)
 _FULL = 2.0**52
 
 
-# What is known of an arm; one array of records, because Numba counts references to every array.
+# What is known of an arm.
 ARM = np.dtype(
     [
         ("mean", np.float64),  # that the tables are for
@@ -71,7 +71,7 @@ class Failures(NamedTuple):
     order: np.ndarray  # scratch: int64 (COLUMNS,)
 
 
-@seam
+@allocating_seam
 def tables_for(env: Any) -> Any:
     """What `stay` keeps between calls for the replicates of a block."""
     raise NotImplementedError
@@ -129,10 +129,14 @@ def _law(chance: np.ndarray, k: float, p: float) -> tuple[int, int]:
 
 
 @compiled
-def _fill(columns: np.ndarray, chance: np.ndarray, order: np.ndarray, size: int) -> None:
-    """The alias table of `size` chances that need not sum to 1."""
-    number = columns.size
-    scale = number / chance[:size].sum()
+def _fill(
+    columns: np.ndarray, start: int, number: int, chance: np.ndarray, order: np.ndarray, size: int
+) -> None:
+    """The alias table of `size` chances that need not sum to 1, in `number` columns from `start`."""
+    whole = 0.0
+    for i in range(size):
+        whole += chance[i]
+    scale = number / whole
     small, large = 0, number  # columns with less than their share, from 0, and with more
     for i in range(number):
         chance[i] = chance[i] * scale if i < size else 0.0
@@ -145,16 +149,16 @@ def _fill(columns: np.ndarray, chance: np.ndarray, order: np.ndarray, size: int)
     while small > 0 and large < number:
         small -= 1
         poor, rich = order[small], order[large]
-        columns[poor] = (np.uint64(chance[poor] * _FULL) << _12) | np.uint64(rich)
+        columns[start + poor] = (np.uint64(chance[poor] * _FULL) << _12) | np.uint64(rich)
         chance[rich] -= 1.0 - chance[poor]
         if chance[rich] < 1.0:
             large += 1
             order[small] = rich
             small += 1
     for i in range(small):  # what rounding left over
-        columns[order[i]] = (np.uint64(_FULL - 1.0) << _12) | np.uint64(order[i])
+        columns[start + order[i]] = (np.uint64(_FULL - 1.0) << _12) | np.uint64(order[i])
     for i in range(large, number):
-        columns[order[i]] = (np.uint64(_FULL - 1.0) << _12) | np.uint64(order[i])
+        columns[start + order[i]] = (np.uint64(_FULL - 1.0) << _12) | np.uint64(order[i])
 
 
 @compiled
@@ -194,7 +198,7 @@ def _build(tables: Failures, arm: int, mean: float, r: int) -> None:
                 arms[j]["built"] = 0
             continue
         start = used[0]
-        _fill(columns[start : start + number], chance, order, size)
+        _fill(columns, start, number, chance, order, size)
         used[0] = start + number
         own["start"][new] = start
         own["last"][new] = np.uint64(number - 1)

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from algos.blocks import play
-from algos.dispatch import compiled, implements
+from algos.dispatch import allocating, implements
 from algos.environments import number_of_arms, pull
 from algos.random.continuous import laplace
 from algos.random.generator import Rng
@@ -27,7 +27,7 @@ from algos.registry import Algorithm, Sizes, probability, register
 from algos.traces import record, record_cycle, release
 
 
-@compiled
+@allocating
 def eliminate(
     env: Any,
     rng: Rng,

@@ -19,7 +19,7 @@ until its index could have moved by as much. No leap depends on T.
 
 An index meets another at the lower end of a random walk with drift, so the leader is near the
 others for most of its leaps: a few tens of leaps for each pull of another arm, and
-8 Σ_a ln T / Δ_a² pulls at most of those. The time grows as a power of ln T. With equal best arms
+about 2 Σ_a ln T / Δ_a² of those. The time grows as a power of ln T. With equal best arms
 the lead changes about √T times, at a few µs each. The cost model sees no gaps: it lies between
 the times on azize_fig3 (gaps of .7) and sajed_c2 (.125 to .5), 1.5 to 2.5 from each.
 

@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from algos.blocks import play
-from algos.dispatch import compiled, implements
+from algos.dispatch import allocating, implements
 from algos.environments import number_of_arms
 from algos.full_information.environments import observe
 from algos.maths.ties import argmax
@@ -38,7 +38,7 @@ from algos.registry import Algorithm, Sizes, positive, register
 from algos.traces import record, release
 
 
-@compiled
+@allocating
 def follow_noisy_leader(
     env: Any, rng: Rng, trace: Any, T: int, scale: float, report_max: bool
 ) -> None:

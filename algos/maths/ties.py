@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from algos.dispatch import compiled
+from algos.dispatch import allocating, compiled
 from algos.random.generator import Rng, uniform
 
 
@@ -36,22 +36,37 @@ def argmax(index: np.ndarray, rng: Rng) -> int:
     tied = 0
     for j in range(index.size):
         tied += index[j] == top
-    wanted = int(uniform(rng) * tied) if tied > 1 else 0
-    for j in range(index.size):
-        if index[j] == top:
+    first = 0
+    while first < index.size - 1 and index[first] != top:
+        first += 1
+    return first if tied == 1 else among(index, first, tied, rng)
+
+
+@compiled
+def among(index: np.ndarray, first: int, tied: int, rng: Rng) -> int:
+    """One of the `tied` positions from `first` on where `index` is what it is there."""
+    wanted = int(uniform(rng) * tied)
+    for j in range(first, index.size):
+        if index[j] == index[first]:
             if wanted == 0:
                 return j
             wanted -= 1
-    return 0
+    return first
 
 
 @compiled
 def argmin(index: np.ndarray, rng: Rng) -> int:
     """Position of the smallest of `index` (K,); ties as in `argmax`."""
-    return argmax(-index, rng)
+    best, tied = 0, 1
+    for j in range(1, index.size):
+        if index[j] < index[best]:
+            best, tied = j, 1
+        elif index[j] == index[best]:
+            tied += 1
+    return best if tied == 1 else among(index, best, tied, rng)
 
 
-@compiled
+@allocating
 def draw_order(rank: np.ndarray, rng: Rng) -> None:
     """Fill `rank` (K,) int64 with the arms' places in a uniform order (Fisher–Yates)."""
     K = rank.size

@@ -63,7 +63,8 @@ def keep_halt(trace: StoppingTrace, t: int, estimate: float) -> None:
 @implements(halt, ActionTrace)
 def mark_rest(trace: ActionTrace, t: int, estimate: float) -> None:
     """Rounds after the last sample are marked -1: nothing is played in them."""
-    trace.actions[t:] = -1
+    for i in range(t, trace.actions.size):
+        trace.actions[i] = -1
 
 
 @implements(record, StoppingTrace)
