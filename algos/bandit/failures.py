@@ -132,7 +132,7 @@ def _law(chance: np.ndarray, k: float, p: float) -> tuple[int, int]:
 def _fill(
     columns: np.ndarray, start: int, number: int, chance: np.ndarray, order: np.ndarray, size: int
 ) -> None:
-    """The alias table of `size` chances that need not sum to 1, in `number` columns from `start`."""
+    """The alias table of `size` chances, of any sum, in `number` columns from `start`."""
     whole = 0.0
     for i in range(size):
         whole += chance[i]

@@ -132,7 +132,7 @@ def law(tables: Any, arm: int, r: int) -> tuple[np.ndarray, np.ndarray]:
     return int(own["first"][r]) + np.arange(number), chance / number
 
 
-@pytest.mark.parametrize("mean", [0.0, 1e-9, 0.1, 0.5, 0.8, 0.98])
+@pytest.mark.parametrize("mean", [0.0, 2.0**-30, 0.1, 0.5, 0.8, 0.98])
 def test_tables_hold_the_negative_binomial_law(mean: float) -> None:
     env = bernoulli(mean, 0.5)
     tables = tables_for(env)
