@@ -102,7 +102,7 @@ def line(
         index[j] = ucb(index[j], width[j], rise)
     slope = (largest(index) - now) / room
     toll = now + slope * (N + room) - root / (math.sqrt(N + room) + math.sqrt(N))
-    margin = N * (own - now - ROUNDING * (1.0 + now))
+    margin = N * (own - now - ROUNDING * (1.0 + abs(now)))
     if N > COARSE:
         margin = max(margin, N * ROUNDING)
     return margin, toll

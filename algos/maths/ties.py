@@ -32,14 +32,13 @@ def largest(values: np.ndarray) -> float:
 @compiled
 def argmax(index: np.ndarray, rng: Rng) -> int:
     """Position of the largest of `index` (K,); ties by one uniform draw from `rng`."""
-    top = largest(index)
-    tied = 0
-    for j in range(index.size):
-        tied += index[j] == top
-    first = 0
-    while first < index.size - 1 and index[first] != top:
-        first += 1
-    return first if tied == 1 else among(index, first, tied, rng)
+    first, tied, top = 0, 0, -math.inf
+    for j in range(index.size):  # without branches: who leads is hard to predict
+        more = index[j] > top
+        tied = 1 if more else tied + (index[j] == top)
+        first = j if more else first
+        top = index[j] if more else top
+    return first if tied <= 1 else among(index, first, tied, rng)
 
 
 @compiled
