@@ -126,6 +126,11 @@ def allocating(function: F) -> F:
     return _compiled(function, error_model="numpy")
 
 
+def inlined(function: F) -> F:
+    """As `compiled`, for short functions: they become part of their callers."""
+    return _compiled(function, error_model="numpy", **INLINED)
+
+
 def _compiled(function: F, **options: Any) -> F:
     if function.__module__.partition(".")[0] != kernel_cache.PACKAGE:
         return cast(F, njit(cache=True, **options)(function))

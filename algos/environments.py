@@ -4,7 +4,7 @@ An environment is a NamedTuple of arrays and numbers. These functions are seams 
 `algos.dispatch`): a family's `environments` module, or a plugin, implements those that its
 kernels and traces use. Rounds are 1-based int64, arms and actions count from 0.
 
-Kernels play: `pull`, `number_of_arms`. Traces ask what the played rounds meant:
+Kernels play: `pull`, `timeless`, `number_of_arms`. Traces ask what the played rounds meant:
 
 - `block_regret` where regret follows from gaps, so that only the number of plays counts;
 - `block_cost` and `benchmark` where it is what was paid less what the comparator has paid. Against
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from algos.dispatch import seam
+from algos.dispatch import implements, seam
 from algos.random.generator import Rng
 
 
@@ -25,6 +25,21 @@ from algos.random.generator import Rng
 def pull(env: Any, rng: Rng, arm: int, t: int, n: int, step: int = 1) -> float:
     """Play `arm` in the `n` rounds t, t + step, t + 2 step, …; the sum of the rewards."""
     raise NotImplementedError
+
+
+@seam
+def timeless(env: Any) -> bool:
+    """Whether rewards are independent and of the same law in all rounds.
+
+    Then the rewards of several blocks may be drawn together, later.
+    """
+    raise NotImplementedError
+
+
+@implements(timeless)
+def not_timeless(env: Any) -> bool:
+    """For environments that don't say."""
+    return False
 
 
 @seam

@@ -195,25 +195,25 @@ def record_counts(trace: GapTrace, env: Any, t: int, action: int, n: int) -> Non
 @implements(record_cycle, GapTrace)
 def record_cycle_counts(trace: GapTrace, env: Any, t: int, actions: np.ndarray, n: int) -> None:
     """Count the plays of a cycle; fill the checkpoints among them."""
-    costs, counts = trace.costs, trace.counts
-    while trace.cursor[2] < t + n:
-        at = trace.cursor[2]
-        passes, rest = divmod(at - t + 1, actions.size)
-        for i in range(actions.size):
+    costs, counts, checkpoints = trace.costs, trace.counts, trace.checkpoints
+    m, c, at = actions.size, trace.cursor[0], trace.cursor[2]
+    while at < t + n:
+        passes, rest = divmod(at - t + 1, m)
+        for i in range(m):
             j = actions[i]
             costs[j] = block_regret(env, j, counts[j] + passes + (i < rest))
         total = 0.0
         for j in range(costs.size):
             total += costs[j]
-        c = trace.cursor[0]
         trace.regret[c] = total
         if at == trace.cursor[3]:
             h = trace.cursor[1]
             _keep_counts(trace, 0, 0)
-            for i in range(actions.size):
+            for i in range(m):
                 trace.counts_at[h, actions[i]] += passes + (i < rest)
-        trace.cursor[0] = c + 1
-        trace.cursor[2] = trace.checkpoints[c + 1] if c + 1 < trace.checkpoints.size else NEVER
+        c += 1
+        at = checkpoints[c] if c < checkpoints.size else NEVER
+    trace.cursor[0], trace.cursor[2] = c, at
     passes, rest = divmod(n, actions.size)
     for i in range(actions.size):
         j = actions[i]

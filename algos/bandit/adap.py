@@ -312,7 +312,7 @@ register(
         doubling=True,
         parameters=(_ALPHA,),
         cost=_cost(1.0),
-        version=1,
+        version=2,
     )
 )
 
@@ -330,7 +330,7 @@ register(
         doubling=True,
         parameters=(_ALPHA,),
         cost=_cost(20.0),
-        version=1,
+        version=2,
     )
 )
 
@@ -349,7 +349,7 @@ register(
         doubling=True,
         parameters=(_ALPHA,),
         cost=_cost(2.0),
-        version=1,
+        version=2,
     )
 )
 
@@ -367,6 +367,6 @@ register(
         doubling=True,
         parameters=(_ALPHA,),
         cost=_cost(5.0),
-        version=1,
+        version=2,
     )
 )

@@ -16,10 +16,12 @@ over, so the kernel costs O(K² log T) blocks and never touches a single round.
 Ties. When the arg max is tied, a uniform order of the arms is drawn, and it decides until the
 next update of an index; an arm that draws level with J counts as ahead if the order says so.
 
-Exactness. Near round t the lead of arm j changes by at least 1 / (8 t √(O_j ln t)) a round, and
-an index I is known to u|I|, u = 2^-53, so a crossing is off by at most 32 u |I| t √(O_j ln t)
-rounds: none up to t = 1e6, about ten at 1e12 for O_j = 1e5 and |I| ≤ 1. Each such round moves
-the regret by a gap at most.
+Floor and exactness. A block costs K indices, a binomial and, where it ends in a crossing, a few
+comparisons more; there are about K blocks for each doubling of the best arm's batch, and with
+equal best arms as many for each of theirs. Near round t the lead of arm j changes by at least
+1 / (8 t √(O_j ln t)) a round, and an index I is known to u|I|, u = 2^-53, so a crossing is off by
+at most 32 u |I| t √(O_j ln t) rounds: none up to t = 1e6, about ten at 1e12 for O_j = 1e5 and
+|I| ≤ 1; it is searched for to no more than that. Each such round moves the regret by a gap at most.
 """
 
 from __future__ import annotations
@@ -31,12 +33,14 @@ import numpy as np
 
 from algos.blocks import play
 from algos.dispatch import compiled, implements
-from algos.environments import number_of_arms, pull
+from algos.environments import number_of_arms, pull, timeless
 from algos.maths.ties import draw_order
 from algos.random.continuous import laplace
 from algos.random.generator import Rng
 from algos.registry import Algorithm, register
 from algos.traces import record, release
+
+ROUNDING = 8.0 * 2.0**-53  # of a difference of two indices, relative
 
 
 class LazyArms(NamedTuple):
@@ -115,7 +119,10 @@ def first_round_ahead(arms: LazyArms, j: int, J: int, t: int, end: int) -> int:
     low, high = t, end  # J holds round `low`, j is ahead in round `high`
     at = t + 1 if guess <= t else (end if guess >= end else int(guess))
     at = min(max(at, t + 1), end)
-    step = 1
+    # rounds in which j gains what float64 can tell
+    gain = C + 0.5 * B / max(s, 1.0)  # per unit of ln t
+    fine = 1 + int(at * ROUNDING * (1.0 + abs(arms.mean[J])) / gain)
+    step = fine
     if is_ahead(arms, j, J, math.log(at)):
         high = at
         while high - step > low:
@@ -132,16 +139,17 @@ def first_round_ahead(arms: LazyArms, j: int, J: int, t: int, end: int) -> int:
                 break
             low += step
             step *= 2
-    while high - low > 1:
+    while high - low > fine:
         middle = low + (high - low) // 2
         if is_ahead(arms, j, J, math.log(middle)):
             high = middle
         else:
             low = middle
     # rounding may let j flicker ahead a few rounds before the crossing proper
-    for earlier in range(high - 1, max(t, high - 5), -1):
-        if is_ahead(arms, j, J, math.log(earlier)):
-            high = earlier
+    if fine == 1:
+        for earlier in range(high - 1, max(t, high - 5), -1):
+            if is_ahead(arms, j, J, math.log(earlier)):
+                high = earlier
     return high
 
 
@@ -174,10 +182,13 @@ def anytime_lazy_ucb(algorithm: AnytimeLazyUCB, env: Any, rng: Rng, trace: Any, 
             ordered[0] = True
             J = chosen(arms, log_t)
         batch = 2 * O[J]
-        end = last_round_of(arms, J, t, min(T, t + batch - N[J] - 1))
+        end = min(T, last_round_of(arms, J, t, t + batch - N[J] - 1))
         n = end - t + 1
-        Phi[J] += pull(env, rng, J, t, n)  # line 5
-        N[J] += n
+        N[J] += n  # line 5
+        if not timeless(env):
+            Phi[J] += pull(env, rng, J, t, n)
+        elif N[J] == batch:
+            Phi[J] = pull(env, rng, J, t, batch)
         record(trace, env, t, J, n)
         t = end
         if N[J] == batch:  # lines 6-7
@@ -202,6 +213,6 @@ register(
         skips_ahead=True,
         doubling=True,
         cost=lambda T, sizes, epsilon: 20.0 * sizes["K"] * math.log2(T) * (10.0 + 2.0 * sizes["K"]),
-        version=1,
+        version=2,
     )
 )

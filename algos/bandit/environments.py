@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from algos.dispatch import implements
-from algos.environments import block_regret, number_of_arms, pull
+from algos.environments import block_regret, number_of_arms, pull, timeless
 from algos.random.continuous import beta
 from algos.random.discrete import binomial
 from algos.random.generator import Rng, uniform
@@ -66,6 +66,12 @@ ARMS = (BernoulliArms, FiniteSupportArms, BetaArms, UniformArms, RewardTable)
 def count_arms(env: Arms) -> int:
     """K."""
     return env.means.shape[0]
+
+
+@implements(timeless, BernoulliArms, FiniteSupportArms, BetaArms, UniformArms)
+def drawn_alike(env: Arms) -> bool:
+    """All but a table."""
+    return True
 
 
 @implements(block_regret, *ARMS)

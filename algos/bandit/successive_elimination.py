@@ -38,33 +38,38 @@ def eliminate(
     private: bool,
 ) -> None:
     """sajed2019 Algorithm 3; `private` says whether line 17 adds its noise."""
-    S = np.arange(number_of_arms(env))  # line 1
+    S = np.arange(number_of_arms(env))  # line 1; the first `left` arms survive
     mean = np.empty(S.size)
-    t, epoch = 0, 0  # line 2
-    while S.size > 1 and t < T:
+    left, t, epoch = S.size, 0, 0  # line 2
+    while left > 1 and t < T:
         epoch += 1  # line 4
         Delta = 2.0**-epoch  # line 7
-        log8 = math.log(8.0 * S.size * epoch**2 / beta)
-        log4 = math.log(4.0 * S.size * epoch**2 / beta)
+        log8 = math.log(8.0 * left * epoch * epoch / beta)
+        log4 = math.log(4.0 * left * epoch * epoch / beta)
         R = max(32.0 * log8 / Delta**2, 8.0 * log4 / (epsilon * Delta)) + 1.0  # line 8
         passes = math.ceil(R) if R < T else T  # no epoch outlasts T; R may exceed int64
-        if passes > (T - t) // S.size:
+        if passes > (T - t) // left:
             # Cut at T unless the last pass ends on it; what it would learn is never used.
-            record_cycle(trace, env, t + 1, S, T - t)
+            record_cycle(trace, env, t + 1, S[:left], T - t)
             return
-        for i in range(S.size):  # lines 9-14
-            mean[i] = pull(env, rng, S[i], t + 1 + i, passes, S.size) / passes
-        record_cycle(trace, env, t + 1, S, passes * S.size)
-        t += passes * S.size
+        for i in range(left):  # lines 9-14
+            mean[i] = pull(env, rng, S[i], t + 1 + i, passes, left) / passes
+        record_cycle(trace, env, t + 1, S[:left], passes * left)
+        t += passes * left
         h = math.sqrt(log8 / (2.0 * R))  # line 15
         c = log4 / (R * epsilon)  # line 16
         best = -math.inf
-        for i in range(S.size):  # lines 17-18
+        for i in range(left):  # lines 17-18
             if private:
                 mean[i] += laplace(rng, 1.0 / (epsilon * passes))
                 release(trace, t, S[i], mean[i])
             best = max(best, mean[i])
-        S = S[best - mean[: S.size] <= 2.0 * h + 2.0 * c]  # lines 19-20
+        survivors = 0
+        for i in range(left):  # lines 19-20
+            if best - mean[i] <= 2.0 * h + 2.0 * c:
+                S[survivors] = S[i]
+                survivors += 1
+        left = survivors
     if t < T:
         record(trace, env, t + 1, S[0], T - t)  # line 22
 
@@ -120,7 +125,7 @@ register(
         doubling=True,
         parameters=(_BETA,),
         cost=_cost,
-        version=1,
+        version=2,
     )
 )
 
@@ -137,6 +142,6 @@ register(
         doubling=True,
         parameters=(_BETA,),
         cost=_cost,
-        version=1,
+        version=2,
     )
 )

@@ -11,7 +11,8 @@ and moves on:
 
 `generator`: xoshiro256++ and uniform numbers. `seeding`: states from (seed, stream, replicate),
 bit for bit those of NumPy's SeedSequence. `continuous`: exponential, Laplace, normal, gamma, beta.
-`discrete`: geometric, binomial, multinomial, random orders. Counts are int64 and hold up to 2^61.
+`discrete`: geometric, binomial, multinomial, integers below a bound. Counts are int64 and hold up
+to 2^61.
 
 Each sampler takes a fixed order of uniform numbers from the generator, so a plain implementation
 that calls the same samplers plays the same rounds.

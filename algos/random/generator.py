@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from algos.dispatch import compiled
+from algos.dispatch import inlined
 
 Rng = np.ndarray  # uint64 (4,): the state of a replicate's generator
 
@@ -17,7 +17,7 @@ _41, _45 = np.uint64(41), np.uint64(45)
 UNIT = 2.0**-53
 
 
-@compiled
+@inlined
 def next_word(rng: Rng) -> np.uint64:
     """The next 64 bits."""
     s0, s1, s2, s3 = rng[0], rng[1], rng[2], rng[3]
@@ -34,13 +34,13 @@ def next_word(rng: Rng) -> np.uint64:
     return result
 
 
-@compiled
+@inlined
 def uniform(rng: Rng) -> float:
     """A multiple of 2^-53, uniform on [0, 1)."""
     return float(next_word(rng) >> _11) * UNIT
 
 
-@compiled
+@inlined
 def uniform_positive(rng: Rng) -> float:
     """A multiple of 2^-53, uniform on (0, 1]: its logarithm is finite."""
     return (float(next_word(rng) >> _11) + 1.0) * UNIT

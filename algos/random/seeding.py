@@ -89,6 +89,13 @@ def start(rng: Rng, pool: np.ndarray, replicate: np.uint32) -> None:
         value ^= value >> sixteen
         value = (np.uint64(pool[i]) * np.uint64(_MIX_L) - value * np.uint64(_MIX_R)) & word
         rng[i] = value ^ (value >> sixteen)
+    generate(rng)
+
+
+@compiled
+def generate(rng: Rng) -> None:
+    """Fill `rng`, which holds the four words of a pool, with the state hashed from them."""
+    word, sixteen = np.uint64(_WORD), np.uint64(16)
     constant = np.uint64(_INIT_B)
     even, odd = (rng[0], rng[2]), (rng[1], rng[3])
     for i in range(4):
