@@ -6,8 +6,8 @@ Source: azize2022 §4, the first baseline: an index algorithm computes K T means
 Reading. The first K rounds pull each arm once and compute nothing. Before every later round the
 mean of each arm's n rewards, of sensitivity 1 / n, is computed anew with its own Laplace noise of
 scale (1/n) / (ε / (K T)) = K T / (ε n), also for arms whose rewards have not changed; the index is
-ucb1's, noisy mean + √(2 ln t / n), with no term for the noise, since the paper names none. At ε = inf it
-is ucb1.
+ucb1's, noisy mean + √(2 ln t / n), with no term for the noise, since the paper names none.
+At ε = inf it is ucb1.
 
 Floor and exactness. A round computes, and releases, K means with fresh noise by definition: K T
 Laplace variables of about 5 ns, most of it the logarithm. Where nothing is released the arg max

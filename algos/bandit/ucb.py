@@ -108,7 +108,7 @@ def line(
     return margin, toll
 
 
-@implements(play, TabledUCB1)
+@implements(play, UCB1, TabledUCB1)  # a UCB1 as `prepared` makes it
 def ucb1(algorithm: TabledUCB1, env: Any, rng: Rng, trace: Any, T: int) -> None:
     """Play argmax_j  mean_j + √(2 ln t / n_j), after one pull of each arm."""
     tables = algorithm.tables
