@@ -35,6 +35,23 @@ def play(algorithm: Any, env: Any, rng: Rng, trace: Any, T: int) -> None:
 
 
 @allocating_seam
+def prepared(algorithm: Any, env: Any) -> Any:
+    """The algorithm as `play` takes it for the replicates of a block, first `env`'s.
+
+    Called once a block: what is worth keeping from one replicate to the next, such as tables of a
+    law, is put beside the parameters, in a NamedTuple of its own with an implementation of `play`.
+    A result must not depend on what was kept.
+    """
+    raise NotImplementedError
+
+
+@implements(prepared)
+def as_it_is(algorithm: Any, env: Any) -> Any:
+    """Nothing is kept."""
+    return algorithm
+
+
+@allocating_seam
 def opened(block: Any, i: int) -> Any:
     """The trace of the block's replicate `i`; the one before has been played."""
     raise NotImplementedError
@@ -119,12 +136,13 @@ def play_block(algorithm: Any, environments: Any, seeds: Any, block: Any, T: int
 
     Args:
         algorithm: the NamedTuple of its parameters.
-        environments: one for all, or a typed list with one for each.
+        environments: one for all, or a typed list with one for each replicate.
         seeds: `Seeds` of the replicates.
         block: what they record.
         T: rounds, int64.
     """
     rng = np.empty(4, np.uint64)
+    ready = prepared(algorithm, environment_of(environments, 0))
     for i in range(size(seeds)):
         begin(seeds, i, rng)
-        play(algorithm, environment_of(environments, i), rng, opened(block, i), T)
+        play(ready, environment_of(environments, i), rng, opened(block, i), T)

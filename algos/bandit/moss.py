@@ -1,21 +1,18 @@
-"""MOSS and IMED, non-private baselines that play round by round.
+"""MOSS, a minimax optimal index.
 
-Sources: moss, Audibert & Bubeck (2010): argmax_j  mean_j + √(max{0, ln(T / (K n_j))} / n_j), which
-needs T; imed, Honda & Takemura (2015): argmin_j  n_j kl(mean_j, best mean) + ln n_j, anytime. Both
-pull each arm once first, in index order (an unpulled arm's index is infinite).
-Guarantee: none. Regret: moss, 25 √(K T) in the worst case and O(K ln(T Δ² / K) / Δ), Δ the smallest
-gap; imed, Σ_a Δ_a ln T / kl(μ_a, μ*) (1 + o(1)) on Bernoulli arms.
+Source: Audibert & Bubeck (2010): argmax_j  mean_j + √(max{0, ln(T / (K n_j))} / n_j), which needs
+T. Each arm is pulled once first, in index order (an unpulled arm's index is infinite). A tie is
+kept while no index changes.
+Guarantee: none. Regret: 25 √(K T) in the worst case and O(K ln(T Δ² / K) / Δ), Δ the smallest gap.
 
-Neither index moves with t, so a stretch of rounds goes to one arm until its own pulls decide
-otherwise, and only that is checked:
-
-- moss: the other indices rest; while the played arm's is above the largest of them, or is the
-  same number as before the pull (a tie is kept while no index changes), it is played again. Its
-  mean plus the width it will have some pulls later is a lower bound that needs no logarithm.
-- imed: while the played arm has the best mean its index is ln n, and the others' indices grow
-  with that mean. They are computed at a mean `slack` lower; until the mean falls to it or ln n
-  reaches the smallest of them, the arm stays the arg min. The margin is far above rounding, so
-  the actions are those of the plain loop; `slack` only sets how far to look.
+Floor and exactness. Only the played arm's index moves, so a stretch of rounds goes to one arm until
+its index falls to the largest of the others', the ceiling c. With S the sum of its n rewards and
+w(n) its index's second term, it is ahead while S + n w(n) - c n > 0. As n w(n) is concave up to
+n = T / K, its chord over a chart [n, n + far] lies below it, and what results is linear in S and n:
+a margin for `algos.bandit.margins`, whose leaps are exact there in the sense that is stated there.
+A margin that rounding could decide is left to the index itself, so on tables the actions are those
+of the plain loop. The cost is stretches, about 50 + K ns each, and leaps within them. There are
+O(Σ ln(T Δ_a²) / Δ_a²) stretches. With equal best arms the lead changes O(√T) times.
 """
 
 from __future__ import annotations
@@ -25,11 +22,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from algos.bandit.margins import COARSE, known_mean, play_on, resolved
 from algos.blocks import play
 from algos.dispatch import compiled, implements
 from algos.environments import number_of_arms, pull
-from algos.maths.kl import divergence
-from algos.maths.ties import argmax, argmin
+from algos.maths.ties import argmax
 from algos.random.generator import Rng
 from algos.registry import Algorithm, register
 from algos.traces import record
@@ -47,10 +44,10 @@ def moss_width(n: int, T: int, K: int) -> float:
     return math.sqrt(max(0.0, math.log(T / (float(K) * n))) / n)
 
 
-@compiled
-def imed_index(mean: float, n: int, best: float) -> float:
-    """n kl(mean, best) + ln n, for mean ≤ best; it is minimised."""
-    return n * divergence(mean, best - mean) + math.log(n)
+# What follows sets the cost only.
+APART = 0.5  # rewards; with less ahead a chart takes longer than a round
+BEND = 4.0  # a chart's chord then misses n w(n) by at most an eighth of the margin
+LEAST = 1 / 16  # of n, a chart's length
 
 
 class MOSS(NamedTuple):
@@ -71,74 +68,43 @@ def moss(algorithm: MOSS, env: Any, rng: Rng, trace: Any, T: int) -> None:
     t = K
     while t < T:
         start = t + 1
-        arm = argmax(index, rng)
-        ceiling = -math.inf
-        for j in range(K):
-            if j != arm:
+        arm, largest, ceiling = 0, index[0], -math.inf
+        for j in range(1, K):
+            if index[j] > largest:
+                arm, largest, ceiling = j, index[j], largest
+            else:
                 ceiling = max(ceiling, index[j])
-        far, least = 0, 0.0  # a number of pulls ahead, and the width there
-        while t < T:
-            t += 1
-            total[arm] += pull(env, rng, arm, t, 1)
-            n[arm] += 1
-            if n[arm] > far:
-                far = n[arm] + n[arm] // 16
-                least = moss_width(far, T, K)
-            before = index[arm]
-            index[arm] = math.inf  # stands for any number above the ceiling
-            if total[arm] / n[arm] + least <= ceiling:
-                index[arm] = moss_index(total[arm] / n[arm], n[arm], T, K)
-                if index[arm] <= ceiling and index[arm] != before:
-                    break
-        record(trace, env, start, arm, t - start + 1)
-
-
-class IMED(NamedTuple):
-    """The parameters of `imed`."""
-
-
-@implements(play, IMED)
-def imed(algorithm: IMED, env: Any, rng: Rng, trace: Any, T: int) -> None:
-    """Play the arm of the smallest IMED index for T rounds."""
-    K = number_of_arms(env)
-    total = np.zeros(K)
-    n = np.ones(K, np.int64)
-    mean = np.zeros(K)
-    index = np.zeros(K)
-    for j in range(K):
-        total[j] = mean[j] = pull(env, rng, j, j + 1, 1)
-        record(trace, env, j + 1, j, 1)
-    t, start, arm, slack = K, 0, 0, 0.01
-    while t < T:
-        best = mean.max()
-        kept = start == t  # a tie, if no index has changed
-        for j in range(K):
-            value = imed_index(mean[j], n[j], best)
-            kept = kept and value == index[j]
-            index[j] = value
-        if not kept:
-            arm = argmin(index, rng)
-        start = t + 1
-        low, room = math.inf, 0  # the stretch's least mean, and its most pulls of `arm`
-        if mean[arm] == best:
-            low, floor = best - slack, math.inf
-            for j in range(K):
-                if j != arm:
-                    low = max(low, mean[j])
-            for j in range(K):
-                if j != arm:
-                    floor = min(floor, imed_index(mean[j], n[j], low))
-            floor -= 1e-6  # far above what rounding moves an index by
-            room = T if floor > math.log(T) else math.ceil(math.exp(floor)) - 1
+        if ceiling == largest:
+            arm = argmax(index, rng)
+        S, N, B = total[arm], n[arm], largest
         while True:
-            t += 1
-            total[arm] += pull(env, rng, arm, t, 1)
-            n[arm] += 1
-            if t == T or n[arm] > room or total[arm] < low * n[arm]:
+            before = B
+            ahead = N * (B - ceiling)
+            rounds = 1
+            if ahead > APART or N > COARSE:
+                bonus = N * B - S  # n w(n) here
+                far, slope = T - t, 0.0
+                if float(K) * N < T:
+                    reach = 1.0
+                    if bonus > BEND * ahead:
+                        reach = max(LEAST, math.sqrt(BEND * ahead / bonus))
+                    far = max(1, int(min(float(N), T / K - N) * reach))
+                    slope = ((N + far) * moss_width(N + far, T, K) - bonus) / far
+                margin = resolved(ahead, N)
+                room = min(far, T - t)
+                rounds, X, _ = play_on(env, rng, arm, t + 1, margin, ceiling - slope, room)
+            else:
+                mean = known_mean(env, arm)
+                if (mean == 0.0 or mean == 1.0) and float(K) * N >= T:
+                    rounds = T - t  # its index changes no more
+                X = pull(env, rng, arm, t + 1, rounds)
+            t += rounds
+            S += X
+            N += rounds
+            B = moss_index(S / N, N, T, K)
+            if t == T or not (ceiling < B or before == B):
                 break
-        if room > 0:  # look further where the pulls ended the stretch, nearer where the mean did
-            slack = max(1.0 / n[arm], 0.5 * slack) if n[arm] > room else min(1.0, 2.0 * slack)
-        mean[arm] = total[arm] / n[arm]
+        total[arm], n[arm], index[arm] = S, N, B
         record(trace, env, start, arm, t - start + 1)
 
 
@@ -148,23 +114,11 @@ register(
         family="bandit",
         form=MOSS,
         source="Audibert & Bubeck 2010",
-        summary="mean + √(max{0, ln(T/(K n))}/n), round by round",
+        summary="mean + √(max{0, ln(T/(K n))}/n), leaps of the leader",
         regret="O(√(K T)), O(K ln T / Δ)",
         anytime=False,
-        cost=lambda T, sizes, epsilon: 12.0 * T,
-        version=1,
-    )
-)
-
-register(
-    Algorithm(
-        name="imed",
-        family="bandit",
-        form=IMED,
-        source="Honda & Takemura 2015",
-        summary="least n·kl(mean, best) + ln n, round by round",
-        regret="Σ Δ_a ln T / d(μ_a, μ*)",
-        cost=lambda T, sizes, epsilon: 8.0 * T + 300.0 * sizes["K"] * sizes["K"] * math.log(T),
-        version=1,
+        skips_ahead=True,
+        cost=lambda T, sizes, epsilon: 460.0 * sizes["K"] ** 0.45 * math.log(T) ** 2,
+        version=2,
     )
 )

@@ -6,6 +6,8 @@ is a tie, so a run without ties consumes no randomness for choosing.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from algos.dispatch import allocating, compiled
@@ -13,15 +15,30 @@ from algos.random.generator import Rng, uniform
 
 
 @compiled
+def largest(values: np.ndarray) -> float:
+    """The largest of `values` (K,), in four strands that a processor follows at once."""
+    a = b = c = d = -math.inf
+    whole = values.size & ~3
+    for j in range(0, whole, 4):
+        a = max(a, values[j])
+        b = max(b, values[j + 1])
+        c = max(c, values[j + 2])
+        d = max(d, values[j + 3])
+    for j in range(whole, values.size):
+        a = max(a, values[j])
+    return max(max(a, b), max(c, d))
+
+
+@compiled
 def argmax(index: np.ndarray, rng: Rng) -> int:
     """Position of the largest of `index` (K,); ties by one uniform draw from `rng`."""
-    best, tied = 0, 1
-    for j in range(1, index.size):
-        if index[j] > index[best]:
-            best, tied = j, 1
-        elif index[j] == index[best]:
-            tied += 1
-    return best if tied == 1 else among(index, best, tied, rng)
+    first, tied, top = 0, 0, -math.inf
+    for j in range(index.size):  # without branches: who leads is hard to predict
+        more = index[j] > top
+        tied = 1 if more else tied + (index[j] == top)
+        first = j if more else first
+        top = index[j] if more else top
+    return first if tied <= 1 else among(index, first, tied, rng)
 
 
 @compiled
