@@ -122,3 +122,8 @@ def play_on(
         total += x
         if margin <= 0.0 or n == room:
             return n, total, margin > 0.0
+
+
+def smaller(by_leaps: float, by_rounds: float) -> float:
+    """For costs: about the smaller of two, half of it where they are equal."""
+    return by_leaps * by_rounds / (by_leaps + by_rounds)

@@ -70,8 +70,8 @@ def lower_gap(rest: float, level: float) -> float:
     x = math.sqrt(2.0 * q * rest * level)
     for i in range(60):
         x = min(x, q * (1.0 - 2.0**-50))
-        up, down = math.log1p(x / (q - x)), math.log1p(-x / (rest + x))
-        move = (-(q - x) * up - (rest + x) * down - level) / (up - down)
+        up, down = math.log1p(x / (q - x)), math.log1p(x / rest)  # ln q / p, ln (1 - p) / (1 - q)
+        move = ((rest + x) * down - (q - x) * up - level) / (up + down)
         x -= move
         if abs(move) <= 1e-9 * x or (i > 0 and move <= 0.0):
             break

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from algos.maths.kl import divergence, upper_index, upper_rank
+from algos.maths.kl import divergence, lower_gap, upper_index, upper_rank
 
 
 def plain(p: float, q: float) -> np.longdouble:
@@ -78,3 +78,25 @@ def test_rank_orders_what_rounds_to_one():
     assert upper_index(0.9, 5.0) == upper_index(0.99, 5.0) == upper_index(0.9, 6.0) == 1.0
     assert upper_rank(0.9, 5.0) < upper_rank(0.9, 6.0) < upper_rank(0.99, 5.0) < math.inf
     assert upper_rank(1.0, 5.0) == math.inf
+
+
+@pytest.mark.parametrize("rest", [1e-12, 1e-4, 0.1, 0.25, 0.5, 0.9, 1 - 1e-6])
+@pytest.mark.parametrize("level", [1e-12, 1e-9, 1e-4, 0.03, 0.5, 3.0, 30.0])
+def test_lower_gap_is_the_root(rest, level):
+    q = 1 - np.longdouble(rest)
+    low, high = np.longdouble(0), q  # d(p, q) falls with p
+    for _ in range(200):
+        middle = (low + high) / 2
+        x = q - middle
+        up, down = np.log1p(x / middle), np.log1p(x / np.longdouble(rest))
+        if (np.longdouble(rest) + x) * down - middle * up <= level:
+            high = middle
+        else:
+            low = middle
+    assert lower_gap(rest, level) == pytest.approx(float(q - high), rel=1e-7, abs=1e-18)
+
+
+def test_lower_gap_at_its_ends():
+    assert lower_gap(0.5, 0.0) == 0.0
+    assert lower_gap(0.5, 1.0) == 0.5
+    assert lower_gap(0.5, math.log(2)) == 0.5
