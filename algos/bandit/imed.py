@@ -17,7 +17,7 @@ whose leaps are exact in the sense that is stated there.
   inside. (If A becomes the best it stays ahead too: its index is ln n then, and the others' grow.)
 
 A margin that rounding could decide is left to the indices themselves, so on tables the actions are
-those of the plain loop. Nothing depends on T. The cost is stretches, each of charts of about 40 K ns
+those of the plain loop. Nothing depends on T. The cost is stretches, each of charts of some 40 K ns
 as every arm's index is computed anew, and leaps within them; there are O(Σ ln T / d(μ_a, μ*))
 stretches. With equal best arms the lead changes O(√T) times, and with it the time grows: 0.3 s at
 T = 1e10. While no arm has paid anything the indices are ln n and the arms take turns, round by
