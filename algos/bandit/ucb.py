@@ -21,7 +21,7 @@ An index meets another at the lower end of a random walk with drift, so the lead
 others for most of its leaps: a few tens of leaps for each pull of another arm, and
 about 2 Σ_a ln T / Δ_a² of those. The time grows as a power of ln T. With equal best arms
 the lead changes about √T times, at a few µs each. The cost model sees no gaps: it lies between
-the times on azize_fig3 (gaps of .7) and sajed_c2 (.125 to .5), 1.5 to 2.5 from each.
+the times on azize_fig3 (gaps of .7) and sajed_c2 (.125 to .5), a factor of 1.5 to 3 from either.
 
 kl_ucb plays round by round: every reward moves an index. The round just played is often a foregone
 conclusion. Indices at rest grow with ln t only, so the others stay below their value at a round
@@ -196,7 +196,7 @@ register(
         summary="mean + √(2 ln t / n)",
         regret="O(Σ ln T / Δ_a)",
         skips_ahead=True,
-        cost=lambda T, sizes, epsilon: 48.0 * sizes["K"] ** 0.75 * math.log(T) ** 2.8,
+        cost=lambda T, sizes, epsilon: 56.0 * math.sqrt(sizes["K"]) * math.log(T) ** 2.8,
         version=2,
     )
 )
