@@ -35,6 +35,7 @@ class GapRecorder:
             np.zeros((replicates, len(horizons), actions), np.int64),
             np.zeros(actions, np.int64),
             np.zeros(actions),
+            np.zeros(actions, np.int64),
             np.zeros(4, np.int64),
         )
 

@@ -86,6 +86,8 @@ def simulate(
     )
     regret, at = np.zeros((count, 0)), kept[:0]
     if "regret" in outcome:
-        regret, at = outcome["regret"][:, np.searchsorted(recorded, kept)], kept
+        regret, at = outcome["regret"], kept
+        if len(kept) < len(recorded):
+            regret = regret[:, np.searchsorted(recorded, kept)]
     columns = {name: values[:, -1] for name, values in outcome.items() if name != "regret"}
     return Simulation(at, regret, columns, work.stream)

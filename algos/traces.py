@@ -42,6 +42,7 @@ class GapTrace(NamedTuple):
     counts_at: np.ndarray  # out: int64 (H, A)
     counts: np.ndarray  # scratch: int64 (A,), zero at the start
     costs: np.ndarray  # scratch: float64 (A,), their regret
+    places: np.ndarray  # scratch: int64 (A,), in a cycle
     cursor: (
         np.ndarray
     )  # scratch: int64 (4,), places of the next checkpoint and horizon, their rounds
@@ -56,6 +57,7 @@ class GapBlock(NamedTuple):
     counts_at: np.ndarray  # out: int64 (R, H, A)
     counts: np.ndarray  # scratch: int64 (A,)
     costs: np.ndarray  # scratch: float64 (A,)
+    places: np.ndarray  # scratch: int64 (A,)
     cursor: np.ndarray  # scratch: int64 (4,)
 
 
@@ -108,6 +110,12 @@ def release(trace: Any, t: int, source: int, value: float) -> None:
     """Report a number that leaves a user or a private mechanism after round t."""
 
 
+@seam
+def listens(trace: Any) -> bool:
+    """Whether released numbers reach anyone: where not, a kernel may leave out drawing them."""
+    raise NotImplementedError
+
+
 @implements(record_cycle)
 def record_one_by_one(trace: Any, env: Any, t: int, actions: np.ndarray, n: int) -> None:
     """For any trace that records actions: round by round."""
@@ -118,6 +126,18 @@ def record_one_by_one(trace: Any, env: Any, t: int, actions: np.ndarray, n: int)
 @implements(release)
 def release_nothing(trace: Any, t: int, source: int, value: float) -> None:
     """For traces that keep no messages."""
+
+
+@implements(listens)
+def listens_always(trace: Any) -> bool:
+    """For any trace that doesn't say."""
+    return True
+
+
+@implements(listens, GapTrace, RunningTrace)
+def listens_never(trace: GapTrace | RunningTrace) -> bool:
+    """For traces of regret."""
+    return False
 
 
 @implements(opened, GapBlock)
@@ -135,6 +155,7 @@ def open_gaps(block: GapBlock, i: int) -> GapTrace:
         block.counts_at[i],
         block.counts,
         block.costs,
+        block.places,
         block.cursor,
     )
 
@@ -155,13 +176,15 @@ def _fill(trace: GapTrace, env: Any, t: int, action: int, n: int) -> None:
     """
     checkpoints, regret, costs = trace.checkpoints, trace.regret, trace.costs
     counted = trace.counts[action]
-    c = trace.cursor[0]
-    at = trace.cursor[2]
+    first, total = trace.cursor[0], 0.0
+    c, at = first, trace.cursor[2]
     while at < t + n:
-        costs[action] = block_regret(env, action, counted + (at - t + 1))
-        total = 0.0
-        for j in range(costs.size):
-            total += costs[j]
+        cost = block_regret(env, action, counted + (at - t + 1))
+        if cost != costs[action] or c == first:  # a best action's stays 0
+            costs[action] = cost
+            total = 0.0
+            for j in range(costs.size):
+                total += costs[j]
         regret[c] = total
         if at == trace.cursor[3]:
             _keep_counts(trace, action, at - t + 1)
@@ -196,15 +219,20 @@ def record_counts(trace: GapTrace, env: Any, t: int, action: int, n: int) -> Non
 def record_cycle_counts(trace: GapTrace, env: Any, t: int, actions: np.ndarray, n: int) -> None:
     """Count the plays of a cycle; fill the checkpoints among them."""
     costs, counts, checkpoints = trace.costs, trace.counts, trace.checkpoints
+    places = trace.places
+    for j in range(places.size):
+        places[j] = -1
     m, c, at = actions.size, trace.cursor[0], trace.cursor[2]
+    for i in range(m):
+        places[actions[i]] = i
     while at < t + n:
         passes, rest = divmod(at - t + 1, m)
-        for i in range(m):
-            j = actions[i]
-            costs[j] = block_regret(env, j, counts[j] + passes + (i < rest))
         total = 0.0
         for j in range(costs.size):
-            total += costs[j]
+            if places[j] >= 0:
+                total += block_regret(env, j, counts[j] + passes + (places[j] < rest))
+            else:
+                total += costs[j]
         trace.regret[c] = total
         if at == trace.cursor[3]:
             h = trace.cursor[1]

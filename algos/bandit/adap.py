@@ -73,7 +73,7 @@ class Arms(NamedTuple):
     n: np.ndarray  # int64 (K,)
     share: np.ndarray  # float64 (K,), 1 / n
     rest: np.ndarray  # float64 (K,), what of an index doesn't move with t: see `at_rest`
-    index: np.ndarray  # scratch: float64 (K,)
+    indices: np.ndarray  # scratch: float64 (K,)
 
 
 @seam
@@ -110,19 +110,19 @@ def log_samples(rule: IMEDIndex, mean: float, n: int, K: int) -> float:
 def equation_7(rule: UCBIndex, arms: Arms, log_t: float, epsilon: float, rng: Rng) -> int:
     """The largest mean + √(α ln t / 2n) + α ln t / (ε n)."""
     width, term = 0.5 * rule.alpha * log_t, rule.alpha * log_t / epsilon
-    for a in range(arms.index.size):
+    for a in range(arms.indices.size):
         share = arms.share[a]
-        arms.index[a] = arms.rest[a] + math.sqrt(width * share) + term * share
-    return argmax(arms.index, rng)
+        arms.indices[a] = arms.rest[a] + math.sqrt(width * share) + term * share
+    return argmax(arms.indices, rng)
 
 
 @implements(best_arm, MOSSIndex)
 def optimistic_moss(rule: MOSSIndex, arms: Arms, log_t: float, epsilon: float, rng: Rng) -> int:
     """The largest of MOSS's index + the ε term."""
     term = rule.alpha * log_t / epsilon
-    for a in range(arms.index.size):
-        arms.index[a] = arms.rest[a] + term * arms.share[a]
-    return argmax(arms.index, rng)
+    for a in range(arms.indices.size):
+        arms.indices[a] = arms.rest[a] + term * arms.share[a]
+    return argmax(arms.indices, rng)
 
 
 @implements(best_arm, KLUCBIndex)
@@ -134,30 +134,30 @@ def equation_8(rule: KLUCBIndex, arms: Arms, log_t: float, epsilon: float, rng: 
     which, and only indices above it are computed.
     """
     budget, term = rule.alpha * log_t, rule.alpha * log_t / epsilon
-    K = arms.index.size
+    K = arms.indices.size
     level, best, highest = -1.0, 0, 0.0
     for a in range(K):
         p = min(max(0.0, arms.rest[a] + term * arms.share[a]), 1.0)
-        arms.index[a] = p
+        arms.indices[a] = p
         highest = max(highest, p)
         bound = wilson(p, budget * arms.share[a])
         if bound > level:
             level, best = bound, a
     if highest == 1.0:  # and so is the index
-        return argmax(arms.index, rng)
+        return argmax(arms.indices, rng)
     alone = True
     for a in range(K):
-        p, v = arms.index[a], budget * arms.share[a]
+        p, v = arms.indices[a], budget * arms.share[a]
         alone = alone and (a == best or is_below(p, v, level))
     if alone:
         return best
     for a in range(K):
-        p, v = arms.index[a], budget * arms.share[a]
+        p, v = arms.indices[a], budget * arms.share[a]
         if a == best or not is_below(p, v, level):
-            arms.index[a] = upper_rank(p, v)
+            arms.indices[a] = upper_rank(p, v)
         else:
-            arms.index[a] = -1.0
-    return argmax(arms.index, rng)
+            arms.indices[a] = -1.0
+    return argmax(arms.indices, rng)
 
 
 @compiled
@@ -183,25 +183,25 @@ def optimistic_imed(rule: IMEDIndex, arms: Arms, log_t: float, epsilon: float, r
     more than the least so far, no logarithm is needed.
     """
     term = rule.alpha * log_t / epsilon
-    K = arms.index.size
+    K = arms.indices.size
     best = 0.0
     for a in range(K):
-        arms.index[a] = min(max(0.0, arms.mean[a] + term * arms.share[a]), 1.0)
-        best = max(best, arms.index[a])
+        arms.indices[a] = min(max(0.0, arms.mean[a] + term * arms.share[a]), 1.0)
+        best = max(best, arms.indices[a])
     least = math.inf
     for a in range(K):
-        if arms.index[a] == best:
+        if arms.indices[a] == best:
             least = min(least, arms.rest[a])
     for a in range(K):
-        x = best - arms.index[a]
+        x = best - arms.indices[a]
         if x == 0.0:
-            arms.index[a] = arms.rest[a]
+            arms.indices[a] = arms.rest[a]
         elif 2.0 * arms.n[a] * x * x + arms.rest[a] > SURELY * least:
-            arms.index[a] = math.inf
+            arms.indices[a] = math.inf
         else:
-            arms.index[a] = arms.n[a] * divergence(arms.index[a], x) + arms.rest[a]
-            least = min(least, arms.index[a])
-    return argmin(arms.index, rng)
+            arms.indices[a] = arms.n[a] * divergence(arms.indices[a], x) + arms.rest[a]
+            least = min(least, arms.indices[a])
+    return argmin(arms.indices, rng)
 
 
 @allocating

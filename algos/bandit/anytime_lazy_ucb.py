@@ -51,23 +51,25 @@ class LazyArms(NamedTuple):
     share: np.ndarray  # float64 (K,), 1 / O
     N: np.ndarray  # int64 (K,), unprocessed observations
     Phi: np.ndarray  # float64 (K,), and their sum
-    index: np.ndarray  # scratch: float64 (K,)
+    indices: np.ndarray  # scratch: float64 (K,)
     rank: np.ndarray  # int64 (K,), places in the order that decides ties
     ordered: np.ndarray  # bool (1,), whether it was drawn since an index was updated
     epsilon: float
 
 
 @compiled
-def private_ucb(arms: LazyArms, j: int, log_t: float) -> float:
-    """Line 4's index of arm j."""
-    width = 3.0 * log_t * arms.share[j]
-    return arms.mean[j] + math.sqrt(width) + width / arms.epsilon
+def private_ucb(arms: LazyArms, j: int, width: float, term: float) -> float:
+    """Line 4's index of arm j; `width` is 3 ln t and `term` 3 ln t / ε."""
+    share = arms.share[j]
+    return arms.mean[j] + math.sqrt(width * share) + term * share
 
 
 @compiled
 def is_ahead(arms: LazyArms, j: int, J: int, log_t: float) -> bool:
     """Whether the round would not go to J because of j (or would need a tie broken)."""
-    index_j, index_J = private_ucb(arms, j, log_t), private_ucb(arms, J, log_t)
+    width = 3.0 * log_t
+    term = width / arms.epsilon
+    index_j, index_J = private_ucb(arms, j, width, term), private_ucb(arms, J, width, term)
     if index_j == index_J:
         return not arms.ordered[0] or arms.rank[j] < arms.rank[J]
     return index_j > index_J
@@ -76,20 +78,22 @@ def is_ahead(arms: LazyArms, j: int, J: int, log_t: float) -> bool:
 @compiled
 def chosen(arms: LazyArms, log_t: float) -> int:
     """Line 4: the arm of the largest index; K where some are tied and no order was drawn."""
+    width = 3.0 * log_t
+    term = width / arms.epsilon
     J, tied = 0, False
-    for j in range(arms.index.size):
-        arms.index[j] = private_ucb(arms, j, log_t)
-        if arms.index[j] > arms.index[J]:
+    for j in range(arms.indices.size):
+        arms.indices[j] = private_ucb(arms, j, width, term)
+        if arms.indices[j] > arms.indices[J]:
             J, tied = j, False
-        elif j > 0 and arms.index[j] == arms.index[J]:
+        elif j > 0 and arms.indices[j] == arms.indices[J]:
             tied = True
     if not tied:
         return J
     if not arms.ordered[0]:
-        return arms.index.size
-    level = arms.index[J]
-    for j in range(arms.index.size):
-        if arms.index[j] == level and arms.rank[j] < arms.rank[J]:
+        return arms.indices.size
+    level = arms.indices[J]
+    for j in range(arms.indices.size):
+        if arms.indices[j] == level and arms.rank[j] < arms.rank[J]:
             J = j
     return J
 

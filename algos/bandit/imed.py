@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from algos.bandit.margins import HALF_LOG, play_on
+from algos.bandit.margins import HALF_LOG, play_on, resolved
 from algos.blocks import play
 from algos.dispatch import compiled, implements
 from algos.environments import number_of_arms, pull
@@ -46,8 +46,7 @@ def imed_index(mean: float, n: int, best: float) -> float:
     return n * divergence(mean, best - mean) + math.log(n)
 
 
-ROUNDING = 1e-9  # what margins leave to rounding, beside 1e-14 of the counts
-LEAST = 16  # rounds of a chart; sets the cost only
+LEAST = 16  # rounds of a chart, or 2^-40 of the pulls; sets the cost only
 
 
 @compiled
@@ -58,7 +57,7 @@ def chart_length(gap: float, steepness: float, N: int) -> int:
     into a margin. The chart leaves a margin that a leap over all of it would need, or half.
     """
     left = min(0.5 * gap, steepness * math.sqrt(HALF_LOG * gap / N))
-    return int(max(LEAST, N * min(1.0, gap - left)))
+    return int(max(LEAST, N >> 40, N * min(1.0, gap - left)))
 
 
 @compiled
@@ -72,7 +71,7 @@ def level_of_the_best(
     for j in range(mean.size):
         if j != arm:
             steepness = n[j] * (b - mean[j]) / (b * (1.0 - b))
-            if steepness == 0.0:
+            if steepness == 0.0:  # as good as the best
                 return 1.0
             level = max(level, mean[j], b - (index[j] - log_far) / steepness)
     return level
@@ -113,7 +112,7 @@ def imed(algorithm: IMED, env: Any, rng: Rng, trace: Any, T: int) -> None:
         margin, toll, far = 0.0, 1.0, 1
         if least < c and b == 1.0:  # while rewards are 1 and ln n is below c
             margin, far = 1e-300, int(max(1.0, min(math.exp(c) * (1.0 - 1e-12), 2.0**62) - N))
-        elif least < c:
+        elif least < c and b > 0.0:
             leads = mean[arm] == b
             near = rival if leads else arm
             steepness = n[near] * (b - mean[near]) / (b * (1.0 - b))
@@ -123,10 +122,10 @@ def imed(algorithm: IMED, env: Any, rng: Rng, trace: Any, T: int) -> None:
                 margin = S - toll * N
             elif math.log(N + far) < c:
                 budget = c - math.log(N + far)
-                border = N * (b - lower_gap(b, budget / N))
-                end = (N + far) * (b - lower_gap(b, budget / (N + far)))
+                border = N * (b - lower_gap(1.0 - b, budget / N))
+                end = (N + far) * (b - lower_gap(1.0 - b, budget / (N + far)))
                 margin, toll = S - border, (end - border) / far
-            margin -= ROUNDING + 1e-14 * N
+            margin = resolved(margin, N)
         rounds, X, _ = play_on(env, rng, arm, t + 1, margin, toll, min(far, T - t))
         record(trace, env, t + 1, arm, rounds)
         t += rounds
@@ -144,7 +143,7 @@ register(
         summary="least n·kl(mean, best) + ln n, leaps of the leader",
         regret="Σ Δ_a ln T / d(μ_a, μ*)",
         skips_ahead=True,
-        cost=lambda T, sizes, epsilon: 8.0 * T + 300.0 * sizes["K"] * sizes["K"] * math.log(T),
+        cost=lambda T, sizes, epsilon: 92.0 * sizes["K"] ** 0.9 * math.log(T) ** 2.5,
         version=2,
     )
 )

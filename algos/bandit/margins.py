@@ -17,6 +17,9 @@ exp(-2 (margin + gain n)² / n); for λ = 8 gain and any n, at most exp(-8 gain 
 the smaller root of (margin + gain n)² = n ln(1e20) / 2, and anything once 4 gain margin ≥
 ln(1e20) / 2. Rewards of a table have no law: there leaps are the literal ones.
 
+Near T = 1e14 a reward moves an index by about its resolution. Up to N = 2^46 pulls of an arm its
+crossings are exact to that resolution; beyond, they may be seen 2^-50 N rewards late (`resolved`).
+
 How many leaps: a margin of M standard steps lasts for about M² rounds, which take M leaps of the
 literal kind and about 100 of the others.
 """
@@ -31,6 +34,7 @@ from algos.dispatch import compiled, implements, seam
 from algos.environments import pull
 from algos.random.generator import Rng
 
+COARSE = 1 << 46  # pulls beyond which a reward moves a mean by little more than its resolution
 HALF_LOG = 0.5 * math.log(1e20)
 SHORT = 24.0  # rounds; leaps shorter than this take longer than single rounds
 LEAST_TOLL = 1e-12
@@ -52,6 +56,18 @@ def no_mean(env: Any, arm: int) -> float:
 def mean_of(env: Any, arm: int) -> float:
     """As the environment has it."""
     return env.means[arm]
+
+
+@compiled
+def resolved(margin: float, N: int) -> float:
+    """What is left of a margin of an arm with N pulls for `play_on`, given that the arm is ahead.
+
+    Rounding may have moved the margin by 1e-9 or 2^-49 N rewards: what is closer is for the caller
+    to decide. Beyond COARSE pulls 2^-50 N rewards are below an index's resolution, and the arm may
+    use them up.
+    """
+    left = margin - 1e-9 - 2.0**-49 * N
+    return max(left, 2.0**-50 * N) if N > COARSE else left
 
 
 @compiled
@@ -77,7 +93,7 @@ def play_on(
     """Play `arm` from round t on, at least once, until the margin is used up.
 
     Args:
-        margin: what the arm is ahead by, as this module's docstring has it; it allows for rounding.
+        margin: what the arm is ahead by, as this module's docstring has it, `resolved`.
         toll: what a round costs.
         room: the most rounds, ≥ 1.
 

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from algos.bandit.margins import known_mean, play_on
+from algos.bandit.margins import COARSE, known_mean, play_on, resolved
 from algos.blocks import play
 from algos.dispatch import compiled, implements
 from algos.environments import number_of_arms, pull
@@ -81,7 +81,7 @@ def moss(algorithm: MOSS, env: Any, rng: Rng, trace: Any, T: int) -> None:
             before = B
             ahead = N * (B - ceiling)
             rounds = 1
-            if ahead > APART:
+            if ahead > APART or N > COARSE:
                 bonus = N * B - S  # n w(n) here
                 far, slope = T - t, 0.0
                 if float(K) * N < T:
@@ -90,7 +90,7 @@ def moss(algorithm: MOSS, env: Any, rng: Rng, trace: Any, T: int) -> None:
                         reach = max(LEAST, math.sqrt(BEND * ahead / bonus))
                     far = max(1, int(min(float(N), T / K - N) * reach))
                     slope = ((N + far) * moss_width(N + far, T, K) - bonus) / far
-                margin = ahead - 1e-9 - 1e-14 * N
+                margin = resolved(ahead, N)
                 room = min(far, T - t)
                 rounds, X, _ = play_on(env, rng, arm, t + 1, margin, ceiling - slope, room)
             else:
@@ -102,7 +102,7 @@ def moss(algorithm: MOSS, env: Any, rng: Rng, trace: Any, T: int) -> None:
             S += X
             N += rounds
             B = moss_index(S / N, N, T, K)
-            if t == T or (ceiling >= B and before != B):
+            if t == T or not (ceiling < B or before == B):
                 break
         total[arm], n[arm], index[arm] = S, N, B
         record(trace, env, start, arm, t - start + 1)
@@ -118,7 +118,7 @@ register(
         regret="O(√(K T)), O(K ln T / Δ)",
         anytime=False,
         skips_ahead=True,
-        cost=lambda T, sizes, epsilon: 12.0 * T,
+        cost=lambda T, sizes, epsilon: 460.0 * sizes["K"] ** 0.45 * math.log(T) ** 2,
         version=2,
     )
 )

@@ -1,11 +1,9 @@
-"""UCB1 and KL-UCB, the non-private optimistic baselines.
+"""UCB1, the non-private optimistic baseline.
 
-Sources: ucb1, Auer, Cesa-Bianchi & Fischer (2002), with the index of sajed2019 §2;
-kl_ucb, Garivier & Cappé (2011), Algorithm 1.
-Guarantee: none. Regret: O(Σ_a ln T / Δ_a) for ucb1, Σ_a Δ_a ln T / d(μ_a, μ*) (1 + o(1)) for
-kl_ucb. Both are anytime.
+Source: Auer, Cesa-Bianchi & Fischer (2002), with the index of sajed2019 §2.
+Guarantee: none. Regret: O(Σ_a ln T / Δ_a). Anytime.
 
-Floor and exactness of ucb1. The leader of a round stays ahead for a stretch. With N pulls and the
+Floor and exactness. The leader of a round stays ahead for a stretch. With N pulls and the
 reward sum S before the stretch, i rounds and the sum x into it, its index is at least
 (S + x + root √(N + i)) / (N + i), root = √(2 ln t) of the first round. √(N + i) lies above its
 chord, and the others' indices at rest lie below their tangents in t, so the largest of them below
@@ -18,17 +16,10 @@ N = 2^46; beyond, less than a reward's worth of an index is one, and the arm tha
 until its index could have moved by as much. No leap depends on T.
 
 An index meets another at the lower end of a random walk with drift, so the leader is near the
-others for most of its leaps: a few tens of leaps for each pull of another arm, and
-about 2 Σ_a ln T / Δ_a² of those. The time grows as a power of ln T. With equal best arms
+others for most of its leaps: a few tens of leaps for each of the about 2 Σ_a ln T / Δ_a² pulls of
+another arm. The time grows as a power of ln T. With equal best arms
 the lead changes about √T times, at a few µs each. The cost model sees no gaps: it lies between
 the times on azize_fig3 (gaps of .7) and sajed_c2 (.125 to .5), a factor of 1.5 to 3 from either.
-
-kl_ucb plays round by round: every reward moves an index. The round just played is often a foregone
-conclusion. Indices at rest grow with ln t only, so the others stay below their value at a round
-`far` ahead, the `ceiling`; as long as the played arm's index, taken at the logarithm of the round
-at which the stretch began, is above that, it is the arg max of its round and the others need not be
-computed. The comparison is conservative, in float64 too, so the actions are those of the plain
-loop; `ahead` only sets how far to look.
 """
 
 from __future__ import annotations
@@ -39,18 +30,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from algos.bandit.failures import stay, tables_for
+from algos.bandit.margins import COARSE
 from algos.blocks import play, prepared
 from algos.dispatch import compiled, implements
 from algos.environments import number_of_arms, pull
-from algos.maths.kl import divergence, upper_index, upper_rank
 from algos.maths.ties import argmax, largest
 from algos.random.generator import Rng
-from algos.registry import Algorithm, Parameter, register
+from algos.registry import Algorithm, register
 from algos.traces import record
 
 LEAST, SHARE = 16, 32  # a stretch has LEAST rounds and a SHARE-th of the arm's; cost only
 ROUNDING = 2.0**-50  # of an index: what is closer is left to the indices themselves
-COARSE = 1 << 46  # pulls beyond which so little of an index is a reward
 
 
 class UCB1(NamedTuple):
@@ -140,53 +130,6 @@ def ucb1(algorithm: TabledUCB1, env: Any, rng: Rng, trace: Any, T: int) -> None:
         width[arm] = 1.0 / math.sqrt(n[arm])
 
 
-class KLUCB(NamedTuple):
-    """The parameters of `kl_ucb`."""
-
-    c: float
-
-
-@implements(play, KLUCB)
-def kl_ucb(algorithm: KLUCB, env: Any, rng: Rng, trace: Any, T: int) -> None:
-    """Play argmax_j  max{q : n_j d(mean_j, q) ≤ ln t + c ln ln t}, after one pull of each."""
-    c = algorithm.c
-    K = number_of_arms(env)
-    total = np.zeros(K)
-    n = np.zeros(K, np.int64)
-    index = np.zeros(K)
-    for j in range(K):
-        total[j] = pull(env, rng, j, j + 1, 1)
-        n[j] = 1
-        record(trace, env, j + 1, j, 1)
-    t, ahead = K, 1
-    while t < T:
-        start = t + 1
-        budget = math.log(start) + c * math.log(math.log(start))
-        for j in range(K):
-            index[j] = upper_rank(total[j] / n[j], budget / n[j])
-        arm = argmax(index, rng)
-        far = min(T, start + ahead)
-        budget_far = math.log(far) + c * math.log(math.log(far))
-        ceiling = 0.0
-        for j in range(K):
-            if j != arm:
-                ceiling = max(ceiling, upper_index(total[j] / n[j], budget_far / n[j]))
-        ceiling += 1e-12  # far above what Newton leaves open
-        while True:
-            t += 1
-            total[arm] += pull(env, rng, arm, t, 1)
-            n[arm] += 1
-            mean = total[arm] / n[arm]
-            if t == far or ceiling >= 1.0:
-                break
-            # index > ceiling says mean > ceiling or d(mean, ceiling) < budget / n
-            above = mean > ceiling or divergence(mean, ceiling - mean) * n[arm] < budget
-            if not above:
-                break
-        record(trace, env, start, arm, t - start + 1)
-        ahead = 2 * ahead if t == far else max(1, ahead // 2)
-
-
 register(
     Algorithm(
         name="ucb1",
@@ -198,19 +141,5 @@ register(
         skips_ahead=True,
         cost=lambda T, sizes, epsilon: 56.0 * math.sqrt(sizes["K"]) * math.log(T) ** 2.8,
         version=2,
-    )
-)
-
-register(
-    Algorithm(
-        name="kl_ucb",
-        family="bandit",
-        form=KLUCB,
-        source="Garivier & Cappé 2011, Algorithm 1",
-        summary="Bernoulli KL index, round by round",
-        regret="Σ Δ_a ln T / d(μ_a, μ*)",
-        parameters=(Parameter("c", 0.0, low=0.0, meaning="weight of ln ln t in the budget"),),
-        cost=lambda T, sizes, epsilon: 30.0 * T + 5.0 * T * sizes["K"],
-        version=1,
     )
 )

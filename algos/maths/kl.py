@@ -55,23 +55,23 @@ def upper_index(p: float, level: float) -> float:
 
 
 @compiled
-def lower_gap(q: float, level: float) -> float:
-    """q - min{p in [0, q] : d(p, q) ≤ level}, for q in [0, 1) and level ≥ 0.
+def lower_gap(rest: float, level: float) -> float:
+    """q - min{p in [0, q] : d(p, q) ≤ level}, for q = 1 - rest in [0, 1) and level ≥ 0.
 
     Newton on x = q - p, in which d is convex and increasing: from the second iterate on they fall
-    monotonically to the root. The start is what d's second derivative at q gives.
+    monotonically to the root. The start is what d's second derivative at q gives. Taken from 1 - q
+    because that may have more digits than q.
     """
     if level <= 0.0:
         return 0.0
-    one = 1.0 - q
-    if level >= -math.log(one):  # d(0, q)
+    q = 1.0 - rest
+    if level >= -math.log(rest):  # d(0, q)
         return q
-    x = math.sqrt(2.0 * q * one * level)
+    x = math.sqrt(2.0 * q * rest * level)
     for i in range(60):
         x = min(x, q * (1.0 - 2.0**-50))
-        p = q - x
-        part, rest = math.log1p(x / p), math.log1p(-x / (1.0 - p))
-        move = (-p * part - (1.0 - p) * rest - level) / (part - rest)
+        up, down = math.log1p(x / (q - x)), math.log1p(-x / (rest + x))
+        move = (-(q - x) * up - (rest + x) * down - level) / (up - down)
         x -= move
         if abs(move) <= 1e-9 * x or (i > 0 and move <= 0.0):
             break

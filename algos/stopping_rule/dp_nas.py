@@ -20,12 +20,19 @@ gap(t) = t h_t (1 + 1/α) + c_t + B - |S_t|. A Laplace variable is unbounded, so
 no round can be ruled out; a block whose A_t are replaced by their minimum would not do either,
 since the test needs every S_t. What is exact is thinning: given the samples and B, round t halts
 with probability p_t = Pr[A_t ≤ -gap(t)], independently of the other rounds, and A_t is used
-nowhere else. Over the next n rounds gap ≥ G - nR for G = gap at t + 1 with S_t in place of
-S_{t+1}, because t h_t and c_t grow and |S_t| moves by at most R a round; so p_t ≤ p̄ =
-Pr[A ≤ -(G - nR)]. Rounds are candidates with probability p̄ each; the first one comes after a
-geometric number of rounds; it halts with probability p_t/p̄. Only candidates need S_t, and the
-samples up to the next candidate or the stretch's end are one block. n = G/(2R) keeps p̄ small:
-about (R/|μ|) ln t blocks, not t. Where p̄ underflows (below 1e-308) no candidate comes.
+nowhere else. A stretch of n rounds is chosen in which the gap stays above G - d, for G = gap at
+t + 1 with S_t in place of S_{t+1}; so p_t ≤ p̄ = Pr[A ≤ -(G - d)]. Rounds are candidates with
+probability p̄ each; the first one comes after a geometric number of rounds; it halts with
+probability p_t/p̄. Only candidates need S_t, and the samples up to the next candidate or the
+stretch's end are one block. d = G/2 keeps p̄ small; where more than one candidate would be expected
+it is at most σ, which keeps p̄ near p_t.
+
+Floor and exactness. As t h_t and c_t grow, the gap falls by no more than |S_t| rises: by at most R
+a round, so n = d/R is exact for any samples, and on tables n is no longer. Independent samples of
+known mean keep within d for longer (`quiet`), but for a chance of 1e-20 a stretch. Then stretches
+are in proportion to t, and mean 0 costs O(log T); with another mean the last stretch to the
+barrier counts, as in `nas`: some hundreds of blocks an octave of R/|μ|. Where p̄ underflows (below
+1e-308) no candidate comes. Algorithm 2 costs one draw of samples and one of noise an octave.
 """
 
 from __future__ import annotations
@@ -39,9 +46,11 @@ from algos.blocks import play
 from algos.checkpoints import LONGEST
 from algos.dispatch import compiled, implements
 from algos.environments import pull
-from algos.random.continuous import exponential, laplace
+from algos.random.continuous import laplace
+from algos.random.discrete import geometric
 from algos.random.generator import Rng, uniform
 from algos.registry import Algorithm, register
+from algos.stopping_rule.environments import quiet
 from algos.stopping_rule.nas import ALPHA, BETA, barrier
 from algos.stopping_rule.traces import halt
 from algos.traces import record, release
@@ -64,6 +73,14 @@ def bar(t: int, R: float, sigma: float, sigma3: float, alpha: float, beta: float
     return barrier(t, math.log(16.0 * s * s / beta), R, alpha) + c  # line 8
 
 
+@compiled
+def stretch(env: Any, G: float, d: float, sigma: float) -> tuple[float, float]:
+    """Rounds in which the gap falls by at most d from G, at least one, and p̄ for them."""
+    # np.floor: math.floor makes an int64, which can overflow
+    n = min(max(1.0, np.floor(d / env.R), quiet(env, d)), float(LONGEST))
+    return n, below(G - max(d, env.R), sigma)
+
+
 class DPNAS(NamedTuple):
     """The parameters of `dp_nas`."""
 
@@ -80,16 +97,12 @@ def dp_nas(algorithm: DPNAS, env: Any, rng: Rng, trace: Any, T: int) -> None:
     sigma, sigma3 = 12.0 * R / epsilon, 4.0 * R / epsilon  # line 1; sigma_1 = sigma_2
     B = laplace(rng, sigma)  # line 2
     S, t = 0.0, 0  # line 3
-    while t < T:  # lines 4-10; np.floor, since math.floor makes an int64 that can overflow
+    while t < T:  # lines 4-10
         G = bar(t + 1, R, sigma, sigma3, alpha, beta) + B - abs(S)
-        n = max(1.0, min(np.floor(G / (2.0 * R)), float(LONGEST)))
-        p_bar = below(G - n * R, sigma)
-        wait = math.inf  # rounds until the first candidate
-        if p_bar == 1.0:
-            exponential(rng)
-            wait = 1.0
-        elif p_bar > 0.0:
-            wait = 1.0 + np.floor(exponential(rng) / -math.log1p(-p_bar))
+        n, p_bar = stretch(env, G, 0.5 * G, sigma)
+        if n * p_bar > 1.0:
+            n, p_bar = stretch(env, G, min(0.5 * G, sigma), sigma)
+        wait = 1.0 + geometric(rng, p_bar)  # rounds until the first candidate
         block = int(min(n, wait))
         if block > T - t:
             break
@@ -151,9 +164,9 @@ register(
         uses_epsilon=True,
         skips_ahead=True,
         parameters=(ALPHA, BETA),
-        # μ is not known here: about 30 blocks an octave until a usual halt
-        cost=lambda T, sizes, epsilon: 5e3 * math.log2(T),
-        version=1,
+        # μ is not known here: few blocks where it is 0 or near R, two thousand where it is R/1000
+        cost=lambda T, sizes, epsilon: 400.0 * math.log2(T),
+        version=2,
     )
 )
 
@@ -168,7 +181,7 @@ register(
         uses_epsilon=True,
         skips_ahead=True,
         parameters=(ALPHA, BETA),
-        cost=lambda T, sizes, epsilon: 60.0 * math.log2(T),
-        version=1,
+        cost=lambda T, sizes, epsilon: 600.0 + 30.0 * math.log2(T),
+        version=2,
     )
 )

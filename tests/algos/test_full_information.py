@@ -28,6 +28,7 @@ from algos.random.seeding import seeds, state
 from algos.traces import ActionTrace, MessageTrace
 
 FTL, HEDGE, FTNL, RNM = "ftl", "decreasing_hedge", "ftnl", "rnm_ftnl"
+ALL = {"draws": "all"}  # what the reference of decreasing_hedge does
 TABLES = 20
 SHORT, LONG = (300, 600), (20_000, 20_000)
 
@@ -48,7 +49,10 @@ def rivals(rng: np.random.Generator, rounds: int, K: int) -> Table:
 
 CASES = [
     *(Case(FTL, table, T=SHORT) for table in (fractions, bits, twins, rare, rivals)),
-    *(Case(HEDGE, table, T=SHORT) for table in (fractions, bits, twins, spread, rivals)),
+    *(
+        Case(HEDGE, table, parameters=ALL, T=SHORT)
+        for table in (fractions, bits, twins, spread, rivals)
+    ),
     *(
         Case(name, table, epsilon, T=SHORT)
         for name in (FTNL, RNM)
@@ -67,8 +71,8 @@ LONG_CASES = [
     Case(FTL, fractions, T=LONG),
     Case(FTL, twins, T=LONG),
     Case(FTL, rivals, T=LONG),
-    Case(HEDGE, fractions, T=LONG),
-    Case(HEDGE, rivals, T=LONG),
+    Case(HEDGE, fractions, parameters=ALL, T=LONG),
+    Case(HEDGE, rivals, parameters=ALL, T=LONG),
     Case(FTNL, bits, 0.05, T=LONG),
     Case(RNM, bits, 0.05, T=LONG),
 ]
@@ -115,7 +119,7 @@ def test_a_horizon_just_before_at_and_after_each_release(name: str) -> None:
 
 NOISY, WIDE_NOISE = Case(RNM, fractions, 0.5, T=SHORT), Case(FTNL, fractions, 5.0, T=SHORT)
 LEADERS, LEADERS_TIE = Case(FTL, fractions, T=SHORT), Case(FTL, rare, T=SHORT)
-WEIGHTS = Case(HEDGE, fractions, T=SHORT)
+WEIGHTS = Case(HEDGE, fractions, parameters=ALL, T=SHORT)
 
 # Name, a case that meets the mistake, the function it is planted in, the right and the wrong text.
 MISTAKES: list[tuple[str, Case, str, str, str]] = [

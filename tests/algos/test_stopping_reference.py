@@ -95,7 +95,8 @@ MISTAKES = [
     (4, "dp_exp_nas", "16.0 * k**2", "4.0 * k**2"),
     (5, "dp_nas", "B = rng.laplace(0.0, sigma_1)",
      "B = rng.laplace(0.0, sigma_1 / 2.0)"),
-    (5, "dp_nas", "start - left * R", "start"),
+    (5, "dp_nas", "start - max(fall, R)", "start"),
+    (5, "dp_nas", "min(start / 2.0, sigma_2)", "start / 2.0"),
     (6, "dp_nas", "wait = 1 + floor", "wait = floor"),
     (7, "dp_nas", "16.0 * t**2", "4.0 * t**2"),
 ]  # fmt: skip

@@ -1,118 +1,149 @@
-"""Kernel benchmarks: ratios measured in one run on one machine.
+"""Time per replicate through `algos.simulate`, beside an earlier checkout, in one run.
 
-    python tests/bench/kernels.py [INSTANCE]
+    python tests/bench/kernels.py [--against CHECKOUT] [--repeats 7] [--only NAME …]
 
-1. Skip-ahead kernels at T = 1e12 (and 1e18) against T = 1e7, kernel time only.
-2. Round-by-round kernels: nanoseconds a round, and against a plain Numba loop that computes
-   every index in every round.
+1. Kernels that commit, on azize_fig3 at ε = 1: 10,000 replicates with all checkpoints to T = 1e7,
+   1e12 and 1e18, and the ratios to T = 1e7.
+2. Kernels that choose in every round, on azize_fig3 and sajed_c2: T = 1e9 and 1e12.
 
-Every algorithm that can play the instance (azize_fig3 unless named) is measured.
+Each checkout plays in a process of its own, pinned to one core; they take turns. Numbers are
+medians [least, most] over the turns. What an earlier checkout needs minutes for is left out there.
 """
 
 from __future__ import annotations
 
-import math
+import argparse
+import json
+import os
 import statistics
+import subprocess
 import sys
-import time
-from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 
-import numpy as np
-from numba import njit
-
-from algos import algorithms
-from algos.checkpoints import grid
-from algos.identity import generator
-from algos.instances import Instance, resolve
-from algos.work import Work
-
-REPEATS = 15
-REPLICATES = 100
-
-
-def interleaved(jobs: dict[str, Callable[[], float]]) -> dict[str, float]:
-    """Median seconds of each job; the jobs take turns, so that noise meets all of them."""
-    seconds: dict[str, list[float]] = {name: [] for name in jobs}
-    for job in jobs.values():
-        job()
-    for _ in range(REPEATS):
-        for name, job in jobs.items():
-            seconds[name].append(job())
-    return {name: statistics.median(values) for name, values in seconds.items()}
+HERE = Path(__file__).resolve().parents[2]
+COMMITTED = (
+    "adap_ucb", "adap_klucb", "adap_moss", "adap_imed", "anytime_lazy_ucb", "dp_se",
+    "successive_elimination", "ftnl", "rnm_ftnl",
+)  # fmt: skip
+EVERY_ROUND = ("ucb1", "kl_ucb", "moss", "imed", "thompson_beta", "lazy_dp_ts")
+WORKER = """
+import json, sys, time
+from algos import simulate
+for line in sys.stdin:
+    name, instance, T, replicates = json.loads(line)
+    start = time.perf_counter()
+    simulate(name, instance, epsilon=1.0, T=T, replicates=replicates)
+    print((time.perf_counter() - start) / replicates * 1e6, flush=True)
+"""
 
 
-def kernel_seconds(
-    name: str, instance: Instance, T: int, epsilon: float, replicates: int
-) -> Callable[[], float]:
-    """A job: seconds of `replicates` runs, generators made beforehand."""
-    work = Work.checked(name, instance, epsilon, T, {})
-    rounds, horizons = grid(T), np.array([T])
+@dataclass(frozen=True)
+class Case:
+    """What is played, and how many replicates by an earlier checkout: none if it takes minutes."""
 
-    def run() -> float:
-        generators = [generator(0, work.stream, r) for r in range(replicates)]
-        start = time.perf_counter()
-        recorder = work.family.recorder(instance, rounds, horizons, replicates)
-        work.run(recorder, work.environments(0, range(replicates)), generators)
-        recorder.outcome()
-        return time.perf_counter() - start
-
-    return run
+    name: str
+    instance: str
+    T: int
+    replicates: int
+    earlier: int
 
 
-@njit
-def plain_loop(means: np.ndarray, rng: np.random.Generator, T: int) -> np.ndarray:
-    """An index policy as one writes it first: all indices in all rounds."""
-    K = means.size
-    total, n = np.zeros(K), np.zeros(K, np.int64)
-    for t in range(1, T + 1):
-        arm, best = 0, -math.inf
-        for j in range(K):
-            index = math.inf if n[j] == 0 else total[j] / n[j] + math.sqrt(2 * math.log(t) / n[j])
-            if index > best:
-                arm, best = j, index
-        total[arm] += 1.0 if rng.random() < means[arm] else 0.0
-        n[arm] += 1
-    return n
+class Side:
+    """A checkout's process."""
+
+    def __init__(self, checkout: Path) -> None:
+        core = min(os.sched_getaffinity(0))
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", WORKER],
+            cwd=checkout,  # before anything installed
+            env={**os.environ, "PYTHONPATH": str(checkout)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            preexec_fn=lambda: os.sched_setaffinity(0, {core}),
+        )
+
+    def microseconds(self, case: Case, replicates: int) -> float:
+        """Of one replicate."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        line = json.dumps([case.name, case.instance, case.T, replicates])
+        print(line, file=self._process.stdin, flush=True)
+        return float(self._process.stdout.readline())
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.communicate()
+
+
+def cases(only: list[str]) -> list[Case]:
+    """Both parts."""
+    found = [
+        Case(name, "azize_fig3", T, 10_000, 300)
+        for name in COMMITTED
+        for T in (10**7, 10**12, 10**18)
+    ]
+    for name in EVERY_ROUND:
+        for instance in ("azize_fig3", "sajed_c2"):
+            for T in (10**9, 10**12):
+                quick = name == "thompson_beta" or (name == "lazy_dp_ts" and T == 10**9)
+                found.append(Case(name, instance, T, 20, 20 if quick else int(T == 10**9)))
+    return [case for case in found if not only or case.name in only]
+
+
+def measured(
+    wanted: list[Case], sides: dict[str, Side], repeats: int
+) -> dict[str, dict[Case, list[float]]]:
+    """Microseconds of every turn."""
+    found: dict[str, dict[Case, list[float]]] = {label: {} for label in sides}
+    for turn in range(-1, repeats):  # the first, which compiles, doesn't count
+        for case in wanted:
+            for label, side in sides.items():
+                count = case.replicates if label == "here" else case.earlier
+                if count == 0 or (count == 1 and turn > 0):
+                    continue  # seconds a replicate: once
+                took = side.microseconds(case, count if turn >= 0 else min(count, 2))
+                if turn >= 0:
+                    found[label].setdefault(case, []).append(took)
+    return found
+
+
+def shown(values: list[float] | None) -> str:
+    """Median and range."""
+    if not values:
+        return "–"
+    return f"{statistics.median(values):,.2f} [{min(values):,.2f}, {max(values):,.2f}]"
 
 
 def main() -> None:
-    """Print both tables."""
-    instance = resolve(*(sys.argv[1:] or ["azize_fig3"]))
-    entries = [entry for entry in algorithms() if entry.family in instance.families]
-    print(f"skip-ahead kernels, {instance.label}, kernel time per replicate and ratio to T = 1e7")
+    """Print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--against", type=Path)
+    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--only", nargs="*", default=[])
+    options = parser.parse_args()
+    sides = {"here": Side(HERE)}
+    if options.against:
+        sides["earlier"] = Side(options.against.resolve())
+    wanted = cases(options.only)
+    found = measured(wanted, sides, options.repeats)
     print(
-        f"{'algorithm':24}{'ε':>6}{'T=1e7':>10}{'T=1e12':>10}{'ratio':>7}{'T=1e18':>10}{'ratio':>7}"
+        "| kernel | instance | T | µs a replicate | T = 1e7 times | earlier, µs | times as fast |"
     )
-    for entry in entries:
-        if not entry.skips_ahead:
-            continue
-        for epsilon in (0.1, 1.0) if entry.uses_epsilon else (1.0,):
-            jobs = {str(e): kernel_seconds(entry.name, instance, 10**e, epsilon, REPLICATES)
-                    for e in (7, 12, 18)}  # fmt: skip
-            found = interleaved(jobs)
-            short, long, longest = (found[key] / REPLICATES * 1e6 for key in ("7", "12", "18"))
-            shown = f"{epsilon:g}" if entry.uses_epsilon else "-"
-            print(
-                f"{entry.name:24}{shown:>6}{short:>8.1f}µs{long:>8.1f}µs{long / short:>7.2f}"
-                f"{longest:>8.1f}µs{longest / short:>7.2f}"
-            )
-    print(f"\nround-by-round kernels, {instance.label}, T = 1e6")
-    T = 10**6
-    means = np.array(instance.means)
-
-    def plain() -> float:
-        rng = np.random.default_rng(0)
-        start = time.perf_counter()
-        plain_loop(means, rng, T)
-        return time.perf_counter() - start
-
-    names = [entry.name for entry in entries if not entry.skips_ahead]
-    found = interleaved(
-        {"plain loop": plain} | {name: kernel_seconds(name, instance, T, 1.0, 1) for name in names}
-    )
-    for name, seconds in found.items():
-        ratio = found["plain loop"] / seconds
-        print(f"{name:24}{seconds / T * 1e9:>8.1f} ns/round{ratio:>8.1f} × the plain loop")
+    print("|---|---|---|---|---|---|---|")
+    for case in wanted:
+        here, earlier = found["here"][case], found.get("earlier", {}).get(case)
+        short = found["here"].get(Case(case.name, case.instance, 10**7, 10_000, 300))
+        growth = f"{statistics.median(here) / statistics.median(short):.2f}" if short else ""
+        faster = f"{statistics.median(earlier) / statistics.median(here):,.1f}" if earlier else ""
+        print(
+            f"| `{case.name}` | {case.instance} | {case.T:.0e} | {shown(here)} | {growth} |"
+            f" {shown(earlier)} | {faster} |"
+        )
+    for side in sides.values():
+        side.close()
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Decreasing Hedge.
 
-One `rng.random()` a round, u, and the action is the first one whose cumulative probability, in
-ascending order, exceeds u.
+The kernel does this with draws = "all". One `rng.random()` a round, u, and the action is the first
+one whose cumulative probability, in ascending order, exceeds u.
 """
 
 from math import exp, log, sqrt
@@ -9,7 +9,9 @@ from math import exp, log, sqrt
 from reference.common import Generator, RewardSource, Trajectory
 
 
-def decreasing_hedge(reward: RewardSource, K: int, T: int, rng: Generator) -> Trajectory:
+def decreasing_hedge(
+    reward: RewardSource, K: int, T: int, rng: Generator, *, draws: str = "all"
+) -> Trajectory:
     """Mourtada & Gaïffas 2019: weights exp(-eta_t L_{j,t-1}), eta_t = 2 sqrt(log(K) / t).
 
     With rewards for losses the weights are exp(eta_t G_{j,t-1}): the common t - 1 cancels.

@@ -26,7 +26,8 @@ def dp_nas(
     A stretch of rounds begins with an upper bound on its p_t; a round is a candidate with the
     bound's probability (an exponential variable says how many rounds until the next one), and a
     candidate halts with probability p_t / bound. A stretch is as long as half of the smallest
-    gap that its first round can have, measured in R, and ends with its first candidate.
+    gap that its first round can have, measured in R, or as sigma_2 if that is less and more than
+    one candidate would be expected; it ends with its first candidate.
     """
     sigma_1, sigma_2, sigma_3 = 12.0 * R / epsilon, 12.0 * R / epsilon, 4.0 * R / epsilon
     B = rng.laplace(0.0, sigma_1)
@@ -51,13 +52,13 @@ def dp_nas(
     for t in range(1, T + 1):
         if left == 0:
             start = gap(t, abs(total))
-            left = max(1, floor(start / (2.0 * R)))
-            bound = below(start - left * R)
-            wait = inf
-            if bound == 1.0:
-                wait = 1
-                rng.standard_exponential()
-            elif bound > 0.0:
+            for fall in (start / 2.0, min(start / 2.0, sigma_2)):
+                left = max(1, floor(fall / R))
+                bound = below(start - max(fall, R))
+                if left * bound <= 1.0:
+                    break
+            wait = 1.0 if bound == 1.0 else inf
+            if 0.0 < bound < 1.0:
                 wait = 1 + floor(rng.standard_exponential() / -log1p(-bound))
             candidate = wait <= left
             left = min(left, int(min(wait, T + 1)))
