@@ -31,7 +31,7 @@ from algos.blocks import play
 from algos.dispatch import compiled, implements
 from algos.environments import number_of_arms, pull
 from algos.maths.kl import lower_gap, upper_rank
-from algos.maths.ties import argmax
+from algos.maths.ties import argmax, largest
 from algos.random.generator import Rng
 from algos.registry import Algorithm, Parameter, register
 from algos.traces import record
@@ -78,7 +78,7 @@ def largest_rank(
 ) -> int:
     """The arm of the largest z at this budget, with as few inversions as show it."""
     while True:
-        sure = ranks.low.max() * (1.0 - SLACK)
+        sure = largest(ranks.low) * (1.0 - SLACK)
         open_arms, first, highest = 0, -1, 0.0  # of those that are not exact the foremost
         last = 0
         for j in range(n.size):

@@ -232,11 +232,11 @@ def lazy_dp_ts(algorithm: LazyDPTS, env: Any, rng: Rng, trace: Any, T: int) -> N
 
 
 def _cost(T: float, sizes: Sizes, epsilon: float | None) -> float:
-    """Batches of the rivals, until their bonus ~ 1/(ε O) is small; before, arms clipped at 1."""
+    """Batches of the rivals until their bonus ~ 1/(ε O) is small; before, arms clipped at 1."""
     K, noise = sizes["K"], 1.0 / (epsilon or math.inf)
-    clipped = 4.5e4 * noise  # rounds
-    batches = K * (250e3 + 18e3 * K) * noise**0.75 * T / (T + clipped)
-    each = 10.0 + 0.5 * K if clipped > T else 100.0 * K
+    settled = T / (T + 1.5e4 * noise)
+    batches = K * (250e3 + 18e3 * K) * noise**0.75 * settled
+    each = 25.0 + 45.0 * K / max(1.0, 0.25 * noise) ** 2
     return min(each * T, cost(T, sizes, None) + 2800.0 * K * K + batches)
 
 

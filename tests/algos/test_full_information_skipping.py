@@ -100,6 +100,20 @@ def test_decreasing_hedge_has_the_law_of_the_kernel_that_draws_all(name: str) ->
     assert disagreements(kernel("decreasing_hedge", means, T, 1), every, LEVEL) == []
 
 
+def test_a_leader_that_falls_as_fast_as_it_can_has_the_same_law() -> None:
+    """A table on which one action leads and then another is paid: stretches must allow for it."""
+    rewards = np.zeros((500, 3))
+    rewards[:200, 0] = rewards[200:, 1] = rewards[::3, 2] = 1.0
+    table = {"name": "reward_table", "rewards": rewards}
+    needed, every = (
+        simulate("decreasing_hedge", table, T=500, replicates=RUNS, seed=i, draws=draws)
+        for i, draws in enumerate(("needed", "all"))
+    )
+    pairs = [(run.regret[:, -1], run.pulls.astype(np.float64)) for run in (needed, every)]
+    assert disagreements(*pairs, LEVEL) == []
+    assert 50 < needed.pulls[:, 1].mean() < 250
+
+
 def test_candidates_that_are_thinned_wrongly_are_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -220,8 +220,6 @@ MISTAKES = [
      "theta[A] = within(x, True, a[A], b[A], rng)", "theta[A] = x"),
     ("the failures of blocks are lost", thompson_beta, (), HARD,
      "b[J] += n - X", "b[J] += 1.0 - X / n"),
-    ("an arm that was played rests for the stretch", thompson_beta, (), HARD,
-     "h[J], _ = hazard(x, y, a[J], b[J])", "h[J] = 0.0"),
     ("arms clipped at 1 share evenly", lazy_dp_ts, (0.3,), (0.75, 0.7),
      "u -= O[j] + 1.0", "u -= total / 5.0"),
     ("posteriors do not grow", lazy_dp_ts, (8.0,), EASY,
