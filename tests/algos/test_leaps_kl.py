@@ -10,7 +10,9 @@ planted here is only seen here.
 from __future__ import annotations
 
 import inspect
+import itertools
 import math
+import re
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -18,25 +20,27 @@ import numpy as np
 import pytest
 from numba import njit
 from reference.distribution import disagreements
+from scipy import stats
 
 import algos.bandit.imed
 import algos.bandit.kl_ucb
 import algos.bandit.margins
 import algos.bandit.moss
-from algos import simulate
-from algos.bandit.environments import BernoulliArms
+from algos import algorithm, simulate
+from algos.bandit.environments import BernoulliArms, RewardTable
 from algos.bandit.imed import imed_index
 from algos.bandit.kl_ucb import budget_at
 from algos.bandit.margins import known_mean
 from algos.bandit.moss import moss_index
-from algos.blocks import play_block
+from algos.blocks import begin, opened, play
 from algos.dispatch import implements
 from algos.environments import block_regret, number_of_arms, pull
 from algos.maths.kl import divergence, upper_rank
 from algos.maths.ties import argmax
 from algos.random.generator import uniform
-from algos.random.seeding import seeds, start
-from algos.traces import GapBlock
+from algos.random.seeding import seeds, start, state
+from algos.recorders import GapRecorder
+from algos.traces import ActionTrace, GapBlock, MessageTrace
 
 SUBOPTIMAL = {"clear": [0.8, 0.3, 0.1], "close": [0.55, 0.45], "equal": [0.6, 0.6, 0.4]}
 ROUNDS = {"clear": 4_000, "close": 6_000, "equal": 2_500}
@@ -101,35 +105,39 @@ def plain_sample(name: str, instance: str, replicates: int) -> tuple[np.ndarray,
     return pulls @ (means.max() - means), pulls.astype(np.float64)
 
 
+@njit
+def play_all(form, env, drawn, block, T):
+    """As `play_block`, but not kept on disk."""
+    rng = np.empty(4, np.uint64)
+    for i in range(drawn.replicates.size):
+        begin(drawn, i, rng)
+        play(form, env, rng, opened(block, i), T)
+
+
 def kernel_sample(form: Any, instance: str, replicates: int) -> tuple[np.ndarray, np.ndarray]:
     """The same of a kernel."""
     means = np.array(SUBOPTIMAL[instance])
     env = BernoulliArms(means, means.max() - means)
     block = gap_block(means.size, ROUNDS[instance], replicates)
     with np.errstate(over="ignore"):
-        play_block(form, env, seeds(7, (1,), range(replicates)), block, ROUNDS[instance])
+        play_all(form, env, seeds(7, (1,), range(replicates)), block, ROUNDS[instance])
     return block.regret[:, -1], block.counts_at[:, 0].astype(np.float64)
 
 
 def gap_block(K: int, T: int, replicates: int) -> GapBlock:
+    """What replicates record at T."""
     at = np.array([T], np.int64)
-    return GapBlock(
-        at,
-        at,
-        np.zeros((replicates, 1)),
-        np.zeros((replicates, 1, K), np.int64),
-        np.zeros(K, np.int64),
-        np.zeros(3, np.int64),
-    )
+    return GapRecorder(at, at, replicates, K, "pulls").block
+
+
+HOMES = {"kl_ucb": algos.bandit.kl_ucb, "moss": algos.bandit.moss, "imed": algos.bandit.imed}
+NUMBERS = itertools.count()
+MARGINS = algos.bandit.margins
 
 
 def form_of(name: str) -> Any:
     """The kernel's parameters."""
-    return {
-        "kl_ucb": algos.bandit.kl_ucb.KLUCB(0.0),
-        "moss": algos.bandit.moss.MOSS(),
-        "imed": algos.bandit.imed.IMED(),
-    }[name]
+    return algorithm(name).fill(1, None, algorithm(name).check_parameters({}))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -146,51 +154,185 @@ def test_leaps_keep_the_law(name: str, instance: str) -> None:
     assert disagreements(kernel_sample(form_of(name), instance, MANY), expected, LEVEL) == []
 
 
-def mutant(name: str, module: ModuleType, right: str, wrong: str) -> Any:
-    """The form of `name`'s kernel with `right` replaced where it occurs once, in it or margins."""
-    home = {"kl_ucb": algos.bandit.kl_ucb, "moss": algos.bandit.moss, "imed": algos.bandit.imed}[
-        name
-    ]
-    texts = [inspect.getsource(algos.bandit.margins), inspect.getsource(home)]
-    place = 0 if module is algos.bandit.margins else 1
-    assert texts[place].count(right) == 1, f"{right!r} occurs {texts[place].count(right)} times"
-    texts[place] = texts[place].replace(right, wrong)
-    changed: dict[str, Any] = {"__name__": "mutant"}
-    for text in texts:
-        body = text.split("\nregister(\n")[0].replace("from __future__ import annotations", "")
-        lines = body.split("\n")
+Change = tuple[ModuleType, str, str]
+
+
+def mutant(name: str, *changes: Change) -> dict[str, Any]:
+    """The names of `name`'s module and of margins, with each change made where it fits once."""
+    form = type(form_of(name))
+    # Numba's symbols have the names of types in them: two of one name would share their code.
+    other = f"{form.__name__}{next(NUMBERS)}"
+    changed: dict[str, Any] = {"__name__": "mutant", "njit": njit}
+    for source in (MARGINS, HOMES[name]):
+        text = inspect.getsource(source).split("\nregister(\n")[0]
+        for module, right, wrong in changes:
+            if source is module:
+                assert text.count(right) == 1, f"{right!r} occurs {text.count(right)} times"
+                text = text.replace(right, wrong)
+        text = re.sub(rf"\b{form.__name__}\b", other, text)
+        text = re.sub(r"^from (__future__|algos.bandit.margins) import .*$", "", text, flags=re.M)
         # What is compiled here has no file that Numba could key its cache by.
-        body = "\n".join("@njit(error_model='numpy')" if x == "@compiled" else x for x in lines)
-        kept = (
-            {} if text is texts[0] else {x: changed[x] for x in ("play_on", "HALF_LOG", "COARSE")}
-        )
-        imports = "from algos.bandit.margins import"
-        body = "\n".join(x for x in body.split("\n") if not x.startswith(imports))
-        changed.update(kept, njit=njit)
-        exec(compile(body, "mutant", "exec"), changed)
-    return {"kl_ucb": lambda: changed["KLUCB"](0.0), "moss": lambda: changed["MOSS"](),
-            "imed": lambda: changed["IMED"]()}[name]()  # fmt: skip
+        text = re.sub(r"^@compiled$", '@njit(error_model="numpy")', text, flags=re.M)
+        exec(compile(text, "mutant", "exec"), changed)
+    return changed | {"form": changed[other](*form_of(name))}
 
 
-MARGINS = algos.bandit.margins
+WALKS = (  # mean, toll, margin, room
+    (0.6, 0.6, 20.0, 3_000),
+    (0.6, 0.6, 60.0, 20_000),
+    (0.6, 0.59, 20.0, 20_000),
+    (0.8, 0.75, 30.0, 5_000),
+    (0.3, 0.35, 90.0, 5_000),
+    (0.5, 0.9, 200.0, 5_000),
+)
+WALKERS = 20_000
+
+
+@njit
+def walked(play_on, env, drawn, margin, toll, room, rounds, total):
+    """How long the margins of all replicates last, and what is paid meanwhile."""
+    rng = np.empty(4, np.uint64)
+    for i in range(rounds.size):
+        begin(drawn, i, rng)
+        rounds[i], total[i], _ = play_on(env, rng, 0, 1, margin, toll, room)
+
+
+@njit(error_model="numpy")
+def plain_play_on(env, rng, arm, t, margin, toll, room):
+    """Round by round."""
+    n, total = 0, 0.0
+    while n < room:
+        n += 1
+        total += uniform(rng) < env.means[arm]
+        if margin + total - toll * n <= 0.0:
+            break
+    return n, total, True
+
+
+def walks(play_on: Any, walk: tuple[float, float, float, int], seed: int) -> np.ndarray:
+    """Rounds and rewards (2, WALKERS) by `play_on`."""
+    mean, toll, margin, room = walk
+    env = BernoulliArms(np.array([mean, 0.0]), np.array([0.0, mean]))
+    found = np.zeros((2, WALKERS))
+    walked(play_on, env, seeds(seed, (1,), range(WALKERS)), margin, toll, room, found[0], found[1])
+    return found
+
+
+def walks_differ(play_on: Any) -> bool:
+    """Whether `play_on` differs in law from the plain walk in some walk, at level 1e-6 in all."""
+    for walk in WALKS:
+        pairs = zip(walks(play_on, walk, 1), walks(plain_play_on, walk, 2), strict=True)
+        for one, other in pairs:
+            if stats.ks_2samp(one, other, method="asymp").pvalue < 1e-6 / (2 * len(WALKS)):
+                return True
+    return False
+
+
+def test_a_margin_lasts_as_long_in_leaps_as_round_by_round() -> None:
+    assert not walks_differ(algos.bandit.margins.play_on)
+
+
+@njit
+def crossings(means, tolls, margins, rounds, drawn, counts):
+    """In how many walks a margin is used up before the last of so many rounds."""
+    rng = np.empty(4, np.uint64)
+    for w in range(means.size):
+        for i in range(drawn.replicates.size):
+            begin(drawn, i, rng)
+            margin = margins[w]
+            for _ in range(rounds[w] - 1):
+                margin += (uniform(rng) < means[w]) - tolls[w]
+                if margin <= 0.0:
+                    counts[w] += 1
+                    break
+
+
+def chances(*changes: Change) -> np.ndarray:
+    """The chance of a crossing within a leap of each walk where it should be at most 1e-2."""
+    changed = mutant("moss", (MARGINS, "math.log(1e20)", "math.log(100.0)"), *changes)
+    mean, toll, margin, room = (np.array(column) for column in zip(*WALKS, strict=True))
+    ahead = [changed["safe_rounds"](*x) for x in zip(margin, toll, mean, strict=True)]
+    rounds = np.minimum(1.0 + np.floor(ahead), room).astype(np.int64)
+    counts = np.zeros(mean.size, np.int64)
+    crossings(mean, toll, margin, rounds, seeds(1, (1,), range(WALKERS)), counts)
+    return counts / WALKERS
+
+
+def test_the_inequality_behind_leaps() -> None:
+    found = chances()
+    assert (found < 1e-2).all()
+    assert (found > 2e-4).any(), "nothing would be noticed"
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("HALF_LOG = 0.5", "HALF_LOG = 0.1"),
+        ("max(0.0, margin / toll)", "max(0.0, 3.0 * margin / toll)"),
+        ("gain = mean - toll", "gain = mean - 0.9 * toll"),
+        ("HALF_LOG - 4.0 * margin", "HALF_LOG - 40.0 * margin"),
+    ],
+)
+def test_a_leap_too_long_is_noticed(right: str, wrong: str) -> None:
+    assert (chances((MARGINS, right, wrong)) > 1e-2).any()
+
+
+@njit
+def play_one(form, env, rng, trace, T):
+    """One replicate from a state."""
+    play(form, env, rng, trace, T)
+
+
+# A line that keeps an arm for too long, with a parameter of the kernel where it has one.
 MISTAKES = [
-    (name, instance, MARGINS, "math.log(1e20)", "math.log(1.5)")
-    for name, instance in (("kl_ucb", "close"), ("moss", "equal"), ("imed", "close"))
-] + [
-    ("kl_ucb", "close", algos.bandit.kl_ucb, "slope[j] * later", "slope[j] * 0.97 * budget"),
-    ("moss", "close", algos.bandit.moss, "ceiling - slope, room", "ceiling - 4.0 * slope, room"),
-    ("imed", "close", algos.bandit.imed, "n[arm] + far)", "n[arm] + 0.0)"),
-]  # fmt: skip
+    ("kl_ucb", "slope[j] * later", "slope[j] * budget"),
+    (
+        "kl_ucb",
+        "(rest + lower_gap(rest, budget / N))",
+        "(rest + 1.2 * lower_gap(rest, budget / N))",
+    ),
+    ("kl_ucb", "above >= sure", "above > 1.1 * sure"),
+    ("moss", "ceiling - slope, room", "ceiling - 2.0 * slope, room"),
+    ("imed", "index[j] - log_far", "index[j] - 0.8 * log_far"),
+    ("imed", "margin, toll = S - border", "margin, toll = 1.0 + S - border"),
+]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("name", "instance", "module", "right", "wrong"), MISTAKES)
-def test_a_planted_mistake_changes_the_law(
-    name: str, instance: str, module: ModuleType, right: str, wrong: str
-) -> None:
-    expected = plain_sample(name, instance, MANY)
-    wrong_one = mutant(name, module, right, wrong)
-    assert disagreements(kernel_sample(wrong_one, instance, MANY), expected, LEVEL) != []
+def actions(form: Any, table: np.ndarray, T: int, seed: int) -> list[int]:
+    """What a kernel plays on a table."""
+    env = RewardTable(table, table.mean(axis=0), table.mean(axis=0))
+    none = np.zeros(0, np.int64)
+    trace = ActionTrace(
+        np.zeros(T, np.int64), MessageTrace(none, none, np.zeros(0), np.zeros(1, np.int64))
+    )
+    with np.errstate(over="ignore"):
+        play_one(form, env, state(seed), trace, T)
+    return trace.actions.tolist()
+
+
+def table_of(number: int) -> tuple[np.ndarray, int]:
+    """A table on which leaders lead for long."""
+    rng = np.random.default_rng([2026, number])
+    means = np.array([[0.8, 0.3, 0.2], [0.6, 0.5, 0.5], [0.9, 0.85, 0.1]])[number % 3]
+    return (rng.random((3_000, 3)) < means).astype(np.float64), 3_000
+
+
+@pytest.mark.parametrize(("name", "right", "wrong"), MISTAKES)
+def test_a_line_that_keeps_an_arm_too_long_is_noticed(name: str, right: str, wrong: str) -> None:
+    form = mutant(name, (HOMES[name], right, wrong))["form"]
+    tables = [table_of(number) for number in range(30)]
+    assert any(
+        actions(form, table, T, i) != actions(form_of(name), table, T, i)
+        for i, (table, T) in enumerate(tables)
+    )
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_mutant_without_mistakes_plays_as_the_kernel(name: str) -> None:
+    form = mutant(name)["form"]
+    for i in range(3):
+        table, T = table_of(i)
+        assert actions(form, table, T, i) == actions(form_of(name), table, T, i)
 
 
 class Counted(NamedTuple):
@@ -230,7 +372,7 @@ def test_most_rounds_are_played_in_leaps(name: str) -> None:
         env = Counted(means, means.max() - means, np.zeros(1, np.int64))
         block = gap_block(means.size, T, 4)
         with np.errstate(over="ignore"):
-            play_block(form_of(name), env, seeds(1, (1,), range(4)), block, T)
+            play_all(form_of(name), env, seeds(1, (1,), range(4)), block, T)
         assert env.asked[0] < 4 * most * T
 
 
