@@ -201,8 +201,8 @@ def register(algorithm: Algorithm) -> Algorithm:
     """Add an algorithm to the list.
 
     Raises:
-        ValueError: the name is taken by another kernel, the guarantee is none of GUARANTEES, or the
-            form's fields are not ε and the parameters.
+        ValueError: the name is taken by another kernel, the guarantee is none of GUARANTEES, the
+            form's fields are not ε and the parameters, or another form has its class name.
     """
     if algorithm.guarantee not in GUARANTEES:
         raise ValueError(f"guarantee {algorithm.guarantee!r} is none of {GUARANTEES}")
@@ -210,9 +210,14 @@ def register(algorithm: Algorithm) -> Algorithm:
         *(("epsilon",) if algorithm.uses_epsilon else ()),
         *(p.name for p in algorithm.parameters),
     )
-    fields = getattr(algorithm.form, "_fields", None)
+    form = algorithm.form
+    fields = getattr(form, "_fields", None)
     if fields != wanted:
         raise ValueError(f"the form of {algorithm.name} has the fields {fields}, not {wanted}")
+    # Numba takes two NamedTuples of one name and equal fields for the same type.
+    for known in ALGORITHMS.registered():
+        if known.form.__name__ == form.__name__ and origin(known.form) != origin(form):
+            raise ValueError(f"the form of {known.name} is a {form.__name__} too: rename one class")
     return ALGORITHMS.add(algorithm.name, algorithm)
 
 

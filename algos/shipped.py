@@ -64,6 +64,10 @@ class Registry(Mapping[str, Entry]):
         self._entries[name] = entry
         return entry
 
+    def registered(self) -> tuple[Entry, ...]:
+        """The entries there are now, also while modules are being loaded."""
+        return tuple(self._entries.values())
+
     def __getitem__(self, name: str) -> Entry:
         load()
         return self._entries[name]

@@ -16,10 +16,10 @@ N = 2^46; beyond, less than a reward's worth of an index is one, and the arm tha
 until its index could have moved by as much. No leap depends on T.
 
 An index meets another at the lower end of a random walk with drift, so the leader is near the
-others for most of its leaps: a few tens of leaps for each pull of another arm, and
-about 2 Σ_a ln T / Δ_a² of those. The time grows as a power of ln T. With equal best arms
+others for most of its leaps: a few tens of leaps for each of the about 2 Σ_a ln T / Δ_a² pulls of
+another arm. The time grows as a power of ln T. With equal best arms
 the lead changes about √T times, at a few µs each. The cost model sees no gaps: it lies between
-the times on azize_fig3 (gaps of .7) and sajed_c2 (.125 to .5), 1.5 to 2.5 from each.
+the times on azize_fig3 (gaps of .7) and sajed_c2 (.125 to .5), a factor of 1.5 to 3 from either.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from algos.bandit.failures import stay, tables_for
+from algos.bandit.margins import COARSE
 from algos.blocks import play, prepared
 from algos.dispatch import compiled, implements
 from algos.environments import number_of_arms, pull
@@ -40,7 +41,6 @@ from algos.traces import record
 
 LEAST, SHARE = 16, 32  # a stretch has LEAST rounds and a SHARE-th of the arm's; cost only
 ROUNDING = 2.0**-50  # of an index: what is closer is left to the indices themselves
-COARSE = 1 << 46  # pulls beyond which so little of an index is a reward
 
 
 class UCB1(NamedTuple):
@@ -139,7 +139,7 @@ register(
         summary="mean + √(2 ln t / n)",
         regret="O(Σ ln T / Δ_a)",
         skips_ahead=True,
-        cost=lambda T, sizes, epsilon: 48.0 * sizes["K"] ** 0.75 * math.log(T) ** 2.8,
+        cost=lambda T, sizes, epsilon: 56.0 * math.sqrt(sizes["K"]) * math.log(T) ** 2.8,
         version=2,
     )
 )

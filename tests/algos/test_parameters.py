@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import NamedTuple
 
 import pytest
 
@@ -10,13 +11,21 @@ from algos import InputError, Parameter, algorithm
 from algos.identity import canonical
 
 SHAPE = Parameter("shape", "round", choices=("flat", "round", "deep2.5"), meaning="of a bonus")
-ENTRY = dataclasses.replace(algorithm("ucb1"), name="shaped", parameters=(SHAPE,))
+
+
+class Shaped(NamedTuple):
+    """A form with it."""
+
+    shape: int
+
+
+ENTRY = dataclasses.replace(algorithm("ucb1"), name="shaped", form=Shaped, parameters=(SHAPE,))
 
 
 def test_a_word_is_kept_and_the_kernel_gets_its_place():
     for given, place in (({}, 1), ({"shape": "flat"}, 0), ({"shape": "deep2.5"}, 2)):
         checked = ENTRY.check_parameters(given)
-        assert ENTRY.arguments(100, None, checked) == (100, place)
+        assert ENTRY.fill(100, None, checked) == Shaped(place)
         assert checked["shape"] in SHAPE.choices
     assert canonical(ENTRY.check_parameters({})) == '{"shape":"round"}'
     assert SHAPE.range == "one of flat, round, deep2.5"

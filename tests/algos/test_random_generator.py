@@ -155,7 +155,7 @@ def test_samplers_draw_the_same_compiled_and_plain() -> None:
     assert printed("1") == printed("0")
 
 
-@pytest.mark.parametrize("name", ["binomial", "_transformed_rejection"])
+@pytest.mark.parametrize("name", ["binomial"])
 def test_no_references_are_counted(name) -> None:
     """They would cost as much as the draw."""
     function = getattr(discrete, name)

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from reference.bandit.dp_ucb import height, tiles
 
 from algos.maths.tree import levels, prefix_noise
+from algos.random.continuous import laplace
+from algos.random.seeding import state
 
 Floats = NDArray[np.float64]
 Count = Callable[[int, int], int]
@@ -21,10 +23,10 @@ SCALE = 1.5
 @njit
 def noises(rng, count, L, scale):
     """The noise of the released sums 1..count of one stream."""
-    state = np.full(L, np.nan)
+    stream = np.full(L, np.nan)
     out = np.empty(count)
     for n in range(1, count + 1):
-        out[n - 1] = prefix_noise(state, n, scale, rng)
+        out[n - 1] = prefix_noise(stream, n, scale, rng)
     return out
 
 
@@ -49,12 +51,13 @@ def test_levels_are_floor_log2_plus_one() -> None:
 @pytest.mark.parametrize("T", [N, 1000, 1023])
 def test_every_sum_carries_the_noise_of_its_tiles_each_drawn_once(T: int) -> None:
     """Draw number n is the noise of the node that ends at leaf n, wherever it is used again."""
-    draws = np.random.default_rng(3).laplace(0.0, SCALE, T)
+    rng = state(3)
+    draws = [laplace(rng, SCALE) for _ in range(T)]
     expected = [
         sum(draws[(number + 1) * 2**level - 1] for level, number in tiles(n))
         for n in range(1, T + 1)
     ]
-    out = noises(np.random.default_rng(3), T, levels(T), SCALE)
+    out = noises(state(3), T, levels(T), SCALE)
     np.testing.assert_allclose(out, expected, rtol=1e-12, atol=1e-12)
     assert max(level for n in range(1, T + 1) for level, _ in tiles(n)) == levels(T) - 1
 
@@ -82,9 +85,7 @@ def largest_z(scale: float, count: Count) -> float:
     others, E[(S + A)² (S + B)²] = v² (3 s² + 3 s + s (a + b) + a b).
     """
     chosen = np.sort(np.random.default_rng(5).choice(N, 48, replace=False)) + 1
-    squares, products = moments(
-        np.random.default_rng(4), RUNS, N, levels(N), SCALE, chosen.astype(np.int64)
-    )
+    squares, products = moments(state(4), RUNS, N, levels(N), SCALE, chosen.astype(np.int64))
     v = 2.0 * scale**2
     nodes = np.array([count(n, n) for n in range(1, N + 1)], float)
     z = [(squares - v * nodes) / (v * np.sqrt((2.0 * nodes**2 + 3.0 * nodes) / RUNS))]
