@@ -1,8 +1,8 @@
 """Every shipped algorithm gives the rows that a store of an earlier version holds, bit for bit.
 
 `catalogue/VERSION/rows` has two replicates of each algorithm, made by that version. A kernel whose
-own version was raised since may give others; its old rows stay readable. Run as a script, with the
-folder tests/algos on PYTHONPATH, this file writes the rows that the present versions lack.
+own version was raised since may give others; its old rows stay readable. Run as a script, this
+file writes the rows that the present versions lack.
 """
 
 from __future__ import annotations
