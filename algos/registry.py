@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -119,7 +119,8 @@ class Algorithm:
     `form` is the NamedTuple for which `algos.blocks.play` is implemented: its fields are epsilon,
     if `uses_epsilon`, and the names of `parameters` in their order.
     `cost(T, sizes, epsilon)` is the expected work in elementary steps (about a nanosecond each)
-    beside the environment's draws. `noiseless` names the algorithm it equals at ε = inf.
+    beside the environment's draws; `cost_by_gaps(T, gaps, epsilon)`, if given, replaces it where
+    the arms' gaps are known. `noiseless` names the algorithm it equals at ε = inf.
     `doubling` says that its regret moves in steps as ln T doubles. Whoever changes
     what a kernel returns bumps `version`.
     """
@@ -140,6 +141,7 @@ class Algorithm:
     skips_ahead: bool = False
     doubling: bool = False
     parameters: tuple[Parameter, ...] = ()
+    cost_by_gaps: Callable[[float, Sequence[float], float | None], float] | None = None
 
     @property
     def kernel(self) -> Callable[..., None]:
@@ -161,6 +163,19 @@ class Algorithm:
             if name not in known:
                 raise unknown_name(f"{self.name} parameter", name, known)
         return {p.name: p.check(given.get(p.name, p.default)) for p in self.parameters}
+
+    def steps(
+        self,
+        T: int,
+        sizes: Sizes,
+        means: Sequence[float] | None,
+        epsilon: float | None,
+    ) -> float:
+        """The expected work of one replicate, given its arms' means where these are known."""
+        if self.cost_by_gaps is None or means is None:
+            return self.cost(float(T), sizes, epsilon)
+        best = max(means)
+        return self.cost_by_gaps(float(T), [best - mean for mean in means], epsilon)
 
     @property
     def epsilon_range(self) -> str:

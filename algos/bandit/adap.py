@@ -35,7 +35,7 @@ from algos.maths.kl import divergence, upper_rank
 from algos.maths.ties import argmax, argmin
 from algos.random.continuous import laplace
 from algos.random.generator import Rng
-from algos.registry import Algorithm, Cost, positive, register
+from algos.registry import Algorithm, Cost, Sizes, positive, register
 from algos.traces import record, release
 
 SURELY = 1.0 + 1e-9  # a factor far above the rounding of a divergence
@@ -294,8 +294,15 @@ _ALPHA = positive("alpha", 3.1, "width α of the confidence bound; the paper's b
 
 
 def _cost(index: float) -> Cost:
-    """K log2 T episodes of 80 steps, and of K indices of 8 · `index` steps."""
-    return lambda T, sizes, epsilon: 8.0 * sizes["K"] * math.log2(T) * (10.0 + index * sizes["K"])
+    """Checkpoints, and episodes with K indices of `index` nanoseconds each."""
+
+    def cost(T: float, sizes: Sizes, epsilon: float | None) -> float:
+        K, octaves = sizes["K"], math.log2(T)
+        noise = math.log2(1.0 + 1.0 / (epsilon or math.inf))
+        episodes = octaves + (K - 1) * min(octaves, 3.0 + math.log2(1.0 + octaves) + noise)
+        return 300.0 + 30.0 * octaves + episodes * (45.0 + index * K)
+
+    return cost
 
 
 register(
@@ -311,7 +318,7 @@ register(
         skips_ahead=True,
         doubling=True,
         parameters=(_ALPHA,),
-        cost=_cost(1.0),
+        cost=_cost(2.0),
         version=2,
     )
 )
@@ -329,7 +336,7 @@ register(
         skips_ahead=True,
         doubling=True,
         parameters=(_ALPHA,),
-        cost=_cost(20.0),
+        cost=_cost(45.0),
         version=2,
     )
 )
@@ -348,7 +355,7 @@ register(
         skips_ahead=True,
         doubling=True,
         parameters=(_ALPHA,),
-        cost=_cost(2.0),
+        cost=_cost(1.5),
         version=2,
     )
 )
@@ -366,7 +373,7 @@ register(
         skips_ahead=True,
         doubling=True,
         parameters=(_ALPHA,),
-        cost=_cost(5.0),
+        cost=_cost(3.0),
         version=2,
     )
 )

@@ -37,7 +37,7 @@ from algos.environments import number_of_arms, pull, timeless
 from algos.maths.ties import draw_order
 from algos.random.continuous import laplace
 from algos.random.generator import Rng
-from algos.registry import Algorithm, register
+from algos.registry import Algorithm, Sizes, register
 from algos.traces import record, release
 
 ROUNDING = 8.0 * 2.0**-53  # of a difference of two indices, relative
@@ -204,6 +204,13 @@ def anytime_lazy_ucb(algorithm: AnytimeLazyUCB, env: Any, rng: Rng, trace: Any, 
             release(trace, t, J, mean[J])
 
 
+def _cost(T: float, sizes: Sizes, epsilon: float | None) -> float:
+    K, octaves = sizes["K"], math.log2(T)
+    noise = math.log2(1.0 + 1.0 / (epsilon or math.inf))
+    blocks = octaves + (K - 1) * min(octaves, 4.0 + math.log2(1.0 + octaves) + noise)
+    return 300.0 + 30.0 * octaves + blocks * (60.0 + 4.0 * K)
+
+
 register(
     Algorithm(
         name="anytime_lazy_ucb",
@@ -216,7 +223,7 @@ register(
         uses_epsilon=True,
         skips_ahead=True,
         doubling=True,
-        cost=lambda T, sizes, epsilon: 20.0 * sizes["K"] * math.log2(T) * (10.0 + 2.0 * sizes["K"]),
+        cost=_cost,
         version=2,
     )
 )

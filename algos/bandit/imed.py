@@ -31,6 +31,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from algos.bandit.costs import leaping
 from algos.bandit.margins import HALF_LOG, play_on, resolved, smaller
 from algos.blocks import play
 from algos.dispatch import compiled, implements
@@ -152,6 +153,7 @@ register(
         regret="Σ Δ_a ln T / d(μ_a, μ*)",
         skips_ahead=True,
         cost=_cost,
+        cost_by_gaps=leaping(15.0, 0.7, 2.7, 0.25, 4000.0),
         version=2,
     )
 )

@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from algos.bandit.costs import leaping
 from algos.bandit.margins import COARSE, HALF_LOG, play_on, resolved, smaller
 from algos.blocks import play
 from algos.dispatch import compiled, implements
@@ -207,6 +208,7 @@ register(
         parameters=(Parameter("c", 0.0, low=0.0, meaning="weight of ln ln t in the budget"),),
         skips_ahead=True,
         cost=_cost,
+        cost_by_gaps=leaping(57.0, 0.7, 2.5, 0.2, 12000.0),
         version=2,
     )
 )

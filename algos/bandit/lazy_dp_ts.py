@@ -32,6 +32,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from algos.bandit.costs import contested
 from algos.bandit.thompson_beta import DRAWS, NEEDED, OFTEN, WAIT, cost
 from algos.blocks import play
 from algos.dispatch import compiled, implements
@@ -254,6 +255,7 @@ register(
         parameters=(DRAWS,),
         skips_ahead=True,
         cost=_cost,
+        cost_by_gaps=contested(_cost, 27.0, 0.6),
         version=2,
     )
 )

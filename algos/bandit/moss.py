@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from algos.bandit.costs import leaping
 from algos.bandit.margins import COARSE, known_mean, play_on, resolved, smaller
 from algos.blocks import play
 from algos.dispatch import compiled, implements
@@ -127,6 +128,7 @@ register(
         anytime=False,
         skips_ahead=True,
         cost=_cost,
+        cost_by_gaps=leaping(30.0, 0.55, 2.5, -0.15, 2000.0),
         version=2,
     )
 )

@@ -104,7 +104,7 @@ def successive_elimination(
 
 
 def _cost(T: float, sizes: Sizes, epsilon: float | None) -> float:
-    return 30.0 * sizes["K"] * math.log2(T)
+    return 300.0 + 35.0 * math.log2(T) + 60.0 * sizes["K"]
 
 
 _BETA = probability("beta", None, "failure probability β", derive=lambda T: 1.0 / T, derived="1/T")

@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from algos.bandit.costs import contested
 from algos.bandit.environments import BernoulliArms, BetaArms, FiniteSupportArms, UniformArms
 from algos.blocks import play
 from algos.dispatch import compiled, implements, seam
@@ -210,6 +211,7 @@ register(
         parameters=(DRAWS,),
         skips_ahead=True,
         cost=cost,
+        cost_by_gaps=contested(cost, 27.0, 0.7),
         version=2,
     )
 )

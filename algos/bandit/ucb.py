@@ -29,6 +29,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from algos.bandit.costs import leaping
 from algos.bandit.failures import stay, tables_for
 from algos.bandit.margins import COARSE
 from algos.blocks import play, prepared
@@ -140,6 +141,7 @@ register(
         regret="O(Σ ln T / Δ_a)",
         skips_ahead=True,
         cost=lambda T, sizes, epsilon: 56.0 * math.sqrt(sizes["K"]) * math.log(T) ** 2.8,
+        cost_by_gaps=leaping(2.4, 0.7, 3.3, 0.0, 3600.0),
         version=2,
     )
 )

@@ -30,6 +30,7 @@ rounds that the kernel does not know.)
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -165,6 +166,14 @@ def _cost(T: float, sizes: Sizes, epsilon: float | None) -> float:
     return min((20.0 + 4.0 * K) * T, 8e3 + 1.9e3 * K) + 25.0 * math.log2(T)
 
 
+def _cost_by_gaps(T: float, gaps: Sequence[float], epsilon: float | None) -> float:
+    """In proportion to 1/Δ, Δ the smallest gap, until that is told."""
+    K = len(gaps)
+    least = sorted(gaps)[1]
+    every = (15.0 + 2.0 * K) * T
+    return every if least == 0.0 else min(every, 1e3 * K / least) + 25.0 * math.log2(T)
+
+
 _DRAWS = Parameter(
     "draws",
     "needed",
@@ -183,6 +192,7 @@ register(
         skips_ahead=True,
         parameters=(_DRAWS,),
         cost=_cost,
+        cost_by_gaps=_cost_by_gaps,
         version=2,
     )
 )

@@ -26,6 +26,7 @@ float64: exact up to 2^53 rounds where rewards are 0 or 1.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,7 +37,7 @@ from algos.environments import number_of_arms, pull
 from algos.full_information.settled import known_mean, lasts, log_odds
 from algos.maths.ties import argmax
 from algos.random.generator import Rng
-from algos.registry import Algorithm, register
+from algos.registry import Algorithm, Sizes, register
 from algos.traces import record
 
 
@@ -75,6 +76,16 @@ def ftl(algorithm: FTL, env: Any, rng: Rng, trace: Any, T: int) -> None:
                     changed |= reward > 0.0
 
 
+def _cost(T: float, sizes: Sizes, epsilon: float | None) -> float:
+    return 500.0 + 200.0 * sizes["K"] + 25.0 * math.log2(T)
+
+
+def _cost_by_gaps(T: float, gaps: Sequence[float], epsilon: float | None) -> float:
+    """With several best actions a tied lead is drawn about √T times."""
+    ties = 400.0 * math.sqrt(T) if sorted(gaps)[1] == 0.0 else 0.0
+    return _cost(T, {"K": len(gaps)}, epsilon) + ties
+
+
 register(
     Algorithm(
         name="ftl",
@@ -85,7 +96,8 @@ register(
         regret="O(ln K/Δ_min)",
         skips_ahead=True,
         # with one best action; with several, 15 K √T
-        cost=lambda T, sizes, epsilon: 500.0 + 200.0 * sizes["K"] + 25.0 * math.log2(T),
+        cost=_cost,
+        cost_by_gaps=_cost_by_gaps,
         version=2,
     )
 )

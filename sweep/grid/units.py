@@ -64,7 +64,7 @@ def expected_seconds(
     corrections: Corrections | None = None,
 ) -> float:
     """Expected seconds of one replicate."""
-    steps = algorithm.cost(float(T), instance.sizes, epsilon) + instance.draw_cost * T
+    steps = algorithm.steps(T, instance.sizes, instance.means, epsilon) + instance.draw_cost * T
     seconds = REPLICATE_OVERHEAD + STEP * steps
     if corrections:
         key = (algorithm.name, algorithm.version, instance.kind)

@@ -153,6 +153,20 @@ def test_counts_sum_to_T_exactly(entry, T, epsilon):
         assert np.isfinite(result.regret).all() and (np.diff(result.regret, axis=1) >= 0).all()
 
 
+@SKIPPING
+@pytest.mark.parametrize("T", [10**10, 10**12, 10**15])
+@pytest.mark.parametrize("instance", ["azize_fig3", "sajed_c2"])
+def test_a_hundred_seeds_come_back_from_far_horizons(entry, instance, T):
+    """A kernel that paid for single rounds anywhere would not come back."""
+    if entry.family not in resolve(instance).families:
+        return
+    result = simulate(entry.name, instance, epsilon=1.0, T=T, replicates=100, seed=T)
+    counts = result.outcome[counted(entry)]
+    assert [sum(row) for row in counts.tolist()] == [T] * 100
+    assert np.isfinite(result.regret).all() and (np.diff(result.regret, axis=1) >= 0).all()
+    assert result.regret[:, -1].mean() < 1e-4 * T
+
+
 @REGRETFUL
 @pytest.mark.parametrize("epsilon", [0.05, 2.0])
 def test_the_curve_to_a_smaller_T_is_the_start_of_a_longer_one(entry, epsilon):
