@@ -20,7 +20,7 @@ from sweep.grid.effort import More, grid_targets
 from sweep.grid.inventory import Inventory
 from sweep.grid.plan import Plan, Section
 
-REPLICATE_OVERHEAD = 50e-6  # seconds: seeding a generator, calling a kernel, writing a row
+REPLICATE_OVERHEAD = 25e-6  # seconds: building and writing a row
 STEP = 1e-9  # seconds of an elementary step, before measurements correct it
 UNIT_SECONDS = 1.0
 
@@ -64,7 +64,8 @@ def expected_seconds(
     corrections: Corrections | None = None,
 ) -> float:
     """Expected seconds of one replicate."""
-    steps = algorithm.steps(T, instance.sizes, instance.means, epsilon) + instance.draw_cost * T
+    means = instance.means if algorithm.cost_by_gaps is not None else None
+    steps = algorithm.steps(T, instance.sizes, means, epsilon) + instance.draw_cost * T
     seconds = REPLICATE_OVERHEAD + STEP * steps
     if corrections:
         key = (algorithm.name, algorithm.version, instance.kind)

@@ -21,9 +21,9 @@ from sweep.grid.units import Pending
 
 
 def grid(replicates: int) -> tuple[str, ...]:
-    """A sweep of about 20 ms of work for each of ucb1's replicates."""
-    ucb1 = f"{{name:ucb1,replicates:{replicates}}}"
-    return ("+grid=quickstart", f"grid.algorithm=[{ucb1},dp_se,adap_klucb]", "grid.T=[1e4,3e6]",
+    """A sweep of about 20 ms of work for each of thompson_beta's replicates."""
+    slow = f"{{name:thompson_beta,draws:all,replicates:{replicates}}}"
+    return ("+grid=quickstart", f"grid.algorithm=[{slow},dp_se,adap_klucb]", "grid.T=[1e4,3e5]",
             "grid.replicates=100", "runtime.block=10")  # fmt: skip
 
 

@@ -36,9 +36,10 @@ def test_what_takes_less_than_starting_ray_is_played_here():
     assert chosen(*GRID, "runtime.actors=2") == "RayExecutor"
     assert chosen(*GRID, "runtime.executor=ray") == "RayExecutor"
     assert chosen(*GRID, "runtime=cluster") == "RayExecutor"
-    assert chosen("+grid=eps_transition") == "RayExecutor"
-    assert chosen("+grid=eps_transition", "runtime=inline") == "InlineExecutor"
-    plan, _ = planned("+grid=eps_transition")
+    long = ("+grid=eps_transition", "grid.replicates=5000")
+    assert chosen(*long) == "RayExecutor"
+    assert chosen(*long, "runtime=inline") == "InlineExecutor"
+    plan, _ = planned(*long)
     assert Pending(plan).seconds > RAY_STARTS
 
 

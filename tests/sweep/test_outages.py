@@ -13,8 +13,9 @@ from commands import LIMIT, finish, rows, start
 from undisturbed import undisturbed_rows
 from wandb_endpoint import Endpoint, endpoint
 
-GRID = ("+grid=quickstart", "grid.algorithm=[{name:ucb1,replicates:700},dp_se,adap_klucb]",
-        "grid.T=[1e4,2e6]", "grid.replicates=40", "runtime.block=10")  # fmt: skip
+GRID = ("+grid=quickstart", "grid.T=[1e4,2e5]", "grid.replicates=40", "runtime.block=10",
+        "grid.algorithm=[{name:thompson_beta,draws:all,replicates:700},dp_se,adap_klucb]",
+        "runtime.actors=2")  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -200,9 +200,9 @@ def test_blocks():
         assert covered == sorted((cell.id, r) for cell in plan for r in range(20))
     seconds = [unit.seconds for unit in Pending(plan)]
     assert seconds == sorted(seconds, reverse=True)
-    slow, _ = planned(*BASE, "grid.algorithm=[ucb1]", "grid.T=[1e8]", "grid.epsilon=null")
+    slow, _ = planned(*BASE, "grid.algorithm=[naive_dp_ucb]", "grid.T=[1e8]", "grid.epsilon=[1]")
     assert {unit.stop - unit.start for unit in Pending(slow)} == {1}
-    key = ("ucb1", 1, "bernoulli")
+    key = ("naive_dp_ucb", 2, "bernoulli")
     [one] = Pending(slow, block=20)
     [corrected] = Pending(slow, block=20, corrections={key: 3.0})
     assert corrected.seconds == pytest.approx(3 * one.seconds)

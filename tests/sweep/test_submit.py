@@ -32,7 +32,8 @@ from sweep.submit import __main__ as submit
 from sweep.submit.client import Dashboard
 
 SMALL = ("+grid=quickstart", "tracking=none", "grid.algorithm=[dp_se]", "grid.replicates=5")
-LONG = ("+grid=quickstart", "tracking=none", "grid.algorithm=[dp_se,ucb1]", "grid.T=[1e4,1e8]",
+LONG = ("+grid=quickstart", "tracking=none", "grid.T=[1e4,1e7]",
+        "grid.algorithm=[dp_se,{name:thompson_beta,draws:all}]",
         "grid.replicates=10", "runtime.block=1")  # fmt: skip
 RAY_VARIABLES = ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH", "RAY_AUTH_MODE", "RAY_ADDRESS",
                  "RAY_API_SERVER_ADDRESS")  # fmt: skip
@@ -269,7 +270,7 @@ def test_any_bytes_come_through_the_dashboard_unchanged(head, monkeypatch):
 
 @pytest.mark.slow
 def test_a_stopped_job_brings_what_it_has(head, begin, tmp_path):
-    more = [*LONG, "grid.T=[1e4,1e9]", "grid.replicates=40"]
+    more = [*LONG, "grid.T=[1e4,1e8]", "grid.replicates=40"]
     process = begin(["--address", head.url, "--", *more], tmp_path)
     process.wait_for("starting actors on Ray")
     job = process.job()
