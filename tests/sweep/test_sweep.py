@@ -108,7 +108,8 @@ def test_an_extended_grid_pays_for_what_is_new(undisturbed, tmp_path):
 
 
 LONG = ("+grid=quickstart", "grid.T=[1e4,3e5]", "grid.replicates=40",
-        "grid.algorithm=[{name:thompson_beta,draws:all,replicates:600},dp_se]", "runtime.actors=2")  # fmt: skip
+        "grid.algorithm=[{name:thompson_beta,draws:all,replicates:600},dp_se]",
+        "runtime.actors=2")  # fmt: skip
 
 
 @pytest.fixture(scope="module")
