@@ -164,7 +164,8 @@ def test_a_hundred_seeds_come_back_from_far_horizons(entry, instance, T):
     counts = result.outcome[counted(entry)]
     assert [sum(row) for row in counts.tolist()] == [T] * 100
     assert np.isfinite(result.regret).all() and (np.diff(result.regret, axis=1) >= 0).all()
-    assert result.regret[:, -1].mean() < 1e-4 * T
+    if entry.regret != "O(T)":
+        assert result.regret[:, -1].mean() < 1e-4 * T
 
 
 @REGRETFUL
