@@ -14,12 +14,14 @@ from commands import family, finish, rows, start, sweep
 from test_plan import planned
 
 from algos.bandit import adap
-from sweep.engine.batches import Batches
+from sweep.engine.batches import Batches, Committed
 from sweep.engine.executors import RAY_STARTS, choose
 from sweep.engine.inline_executor import InlineExecutor
+from sweep.engine.pace import Pace
 from sweep.engine.worker import Failed
 from sweep.grid.effort import fixed
-from sweep.grid.units import Pending
+from sweep.grid.units import Pending, Unit
+from sweep.store import Store
 
 GRID = ("+grid=quickstart", "grid.algorithm=[adap_ucb,dp_se]", "grid.epsilon=[0.1,1]",
         "grid.replicates=6")  # fmt: skip
@@ -28,7 +30,7 @@ GRID = ("+grid=quickstart", "grid.algorithm=[adap_ucb,dp_se]", "grid.epsilon=[0.
 def chosen(*overrides: str) -> str:
     """The name of the executor that a grid gets."""
     plan, checked = planned(*overrides)
-    return type(choose(checked, Pending(plan), fixed, print)).__name__
+    return type(choose(checked, Pending(plan), Store("results"), fixed, print)).__name__
 
 
 def test_what_takes_less_than_starting_ray_is_played_here():
@@ -127,17 +129,23 @@ def test_units_that_fail_are_tried_and_given_up():
     assert batches.take(100) == innocent
 
 
-def test_the_inline_executor_plays_what_is_added_between_steps():
+def test_the_inline_executor_plays_what_is_added_between_steps(tmp_path):
     plan, _ = planned(*GRID)
     pending = Pending(plan, block=6)
     units = list(pending)
     batches = Batches(pending)
-    rows_played = 0
-    for number, step in enumerate(InlineExecutor().play(batches)):
-        rows_played += sum(len(table) for o in step.outcomes for table in o.played.tables.values())
+    safe: list[Unit] = []
+    store = Store(tmp_path)
+    store.open_for_writing()
+    for number, step in enumerate(InlineExecutor(store).play(batches, Pace(), "nothing")):
+        for outcome in step.outcomes:
+            if isinstance(outcome, Committed):
+                assert not any(segment.content for segment in outcome.segments)
+                safe += [unit for done in outcome.batches for unit in done.good]
         if number == 0:
             batches.add(units[:1])
-    assert rows_played == sum(unit.rows for unit in [*units, units[0]]) and not batches
+    assert sorted(safe, key=repr) == sorted([*units, units[0]], key=repr) and not batches
+    assert rows(tmp_path).num_rows == sum(unit.rows for unit in safe)
 
 
 def test_ray_still_reads_its_settings_when_it_is_asked(tmp_path):
