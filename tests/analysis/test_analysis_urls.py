@@ -16,7 +16,7 @@ import pytest
 import analysis
 from analysis import AnalysisError
 from analysis.__main__ import main
-from sweep.store import Store, reading, scanning
+from sweep.store import Store, cells
 from sweep.store.places import Place
 
 ONE_WORD = ("sastoken", "sessiontoken", "apikey", "accountkey", "accessKey")
@@ -118,7 +118,7 @@ def test_damage_is_named(store, tmp_path, where):
 
 
 @pytest.mark.parametrize("where", ["url", "folder"])
-@pytest.mark.parametrize("times", [1, reading.ATTEMPTS])
+@pytest.mark.parametrize("times", [1, cells.ATTEMPTS])
 def test_segments_that_vanish_while_they_are_read(store, tmp_path, monkeypatch, where, times):
     """A compaction puts another segment in the place of those that were listed."""
     given = store if where == "url" else tmp_path / "store"
@@ -148,7 +148,7 @@ def test_a_segment_that_cannot_be_fetched_is_not_called_damaged(store, monkeypat
         raise OSError("AWS Error NETWORK_CONNECTION")
 
     folder = analysis.load("alpha", store).attrs["sweep"]["path"]
-    monkeypatch.setattr(scanning.Segments, "scan", fails)
+    monkeypatch.setattr(pq, "ParquetFile", fails)
     monkeypatch.setattr(Place, "source", fails)
     monkeypatch.setattr(Place, "read", fails)
     with pytest.raises(AnalysisError, match=r"a readable rows/.*\(AWS Error") as caught:
