@@ -9,8 +9,7 @@ import pandas as pd
 import pyarrow as pa
 
 from algos.errors import InputError, Words
-from sweep.store.reading import read_rows
-from sweep.store.reading import values
+from sweep.store.reading import read_rows, values
 from sweep.store.sweeps import families, find_sweep
 
 SIZES = ("K", "N")  # null in families without; integers all the same

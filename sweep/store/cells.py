@@ -140,9 +140,7 @@ class Index:
             return cls(store, cells, own._replace(spans=spans), [])
         runs = longer_runs.find(store.place, names, short, cells.described, target)
         both = scanning.merged([own._replace(spans=spans), runs.found])
-        order = np.lexsort(
-            (both.spans["first"], both.spans["longer"] > 0, both.spans["cell"])
-        )
+        order = np.lexsort((both.spans["first"], both.spans["longer"] > 0, both.spans["cell"]))
         # What is cut has no outcome: the columns are those of the cells' own rows.
         return cls(store, cells, Found(both.spans[order], both.parts, own.outcomes), runs.T)
 
@@ -164,9 +162,7 @@ class Index:
             used, picked["part"] = np.unique(picked["part"], return_inverse=True)
             cells = spans["cell"][starts[places]].astype(np.int64)
             parts = [self.found.parts[i] for i in used]
-            yield Portion(
-                self.store.root, cells, rounds[cells], picked, parts, self.longer, schema
-            )
+            yield Portion(self.store.root, cells, rounds[cells], picked, parts, self.longer, schema)
 
 
 def covered(spans: np.ndarray, cells: int) -> np.ndarray:
@@ -183,9 +179,7 @@ def covered(spans: np.ndarray, cells: int) -> np.ndarray:
     return np.bincount(spans["cell"], weights=fresh, minlength=cells).astype(np.int64)
 
 
-def stream(
-    store: Store, manifest: pa.Table, only: np.ndarray | None = None
-) -> Iterator[CellRows]:
+def stream(store: Store, manifest: pa.Table, only: np.ndarray | None = None) -> Iterator[CellRows]:
     """The rows of a sweep's cells: of each the replicates below the target, each once.
 
     Cells come in the order in which they are stored, those without rows don't. An anytime cell
@@ -372,4 +366,3 @@ def _check(rows: pa.Table, place: Place) -> None:
 def replicates_below(rows: pa.Table, target: int) -> pa.Table:
     """The first rows of a cell, those of replicates below `target`."""
     return rows.slice(0, int(np.searchsorted(rows["replicate"].to_numpy(), target)))
-

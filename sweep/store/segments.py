@@ -78,9 +78,9 @@ class SegmentWriter:
         return int(self.sink.tell())
 
     def add(self, table: pa.Table) -> None:
-        """Append rows, in row groups that readers can skip."""
-        per_row = max(1, table.nbytes // max(1, table.num_rows))
-        self._writer.write_table(table, row_group_size=max(1, ROW_GROUP // per_row))
+        """Append rows, in even row groups that readers can skip."""
+        groups = max(1, round(table.nbytes / ROW_GROUP))
+        self._writer.write_table(table, row_group_size=max(1, -(-table.num_rows // groups)))
         self.rows += table.num_rows
 
     def close(self) -> Segment:

@@ -60,7 +60,8 @@ def distinct(table: pa.Table) -> pa.Table:
     """The rows each once; those of one cell and replicate must be equal. They come sorted."""
     named = keys(table)
     again = [i for i in range(1, len(named)) if named[i] == named[i - 1]]
-    assert table.take(again).equals(table.take([i - 1 for i in again]))
+    second = np.array(again, np.int64)
+    assert table.take(second).equals(table.take(second - 1))
     return table.filter(pa.array(np.isin(np.arange(len(named)), again, invert=True)))
 
 
