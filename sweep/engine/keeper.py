@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -25,7 +24,7 @@ class Kept:
 
     Attributes:
         keeper: which one; where an actor's has another name than before, its rows were lost.
-        batches: numbers of the batches that are in the segments, each as a whole.
+        batches: numbers of the batches whose rows are in these segments and earlier ones.
         segments: those that have content are left to the driver.
         problem: why the keeper could not write them, in a line; "" where it could or never tried.
     """
@@ -52,7 +51,7 @@ class _Family:
 
 
 class Keeper:
-    """Gathers rows batch by batch; `take` and `put_away` may be called from two threads.
+    """Gathers rows; `take` and `complete` may be called in one thread, `put_away` in another.
 
     Args:
         store: where the segments go; None where it can't be reached from here.
@@ -65,17 +64,20 @@ class Keeper:
         self._families: dict[str, _Family] = {}
         self._batches: list[int] = []
 
-    def take(self, batch: int, tables: Mapping[str, pa.Table]) -> int:
-        """Take the rows of a batch, by family; returns the encoded bytes that are held by now."""
+    def take(self, family: str, table: pa.Table) -> None:
+        """Take rows of a family."""
         with self._lock:
-            for name, table in tables.items():
-                if name not in self._families:
-                    self._families[name] = _Family(SegmentWriter(table.schema))
-                held = self._families[name]
-                held.waiting.append(table)
-                held.size += table.nbytes
-                if held.size >= ROW_GROUP:
-                    held.encode()
+            if family not in self._families:
+                self._families[family] = _Family(SegmentWriter(table.schema))
+            held = self._families[family]
+            held.waiting.append(table)
+            held.size += table.nbytes
+            if held.size >= ROW_GROUP:
+                held.encode()
+
+    def complete(self, batch: int) -> int:
+        """Note that all rows of a batch were taken; returns the encoded bytes that are held."""
+        with self._lock:
             self._batches.append(batch)
             return sum(held.writer.size for held in self._families.values())
 

@@ -54,11 +54,15 @@ class RowBuilder:
 
     def __init__(self, family: Family) -> None:
         self.family = family
+        self._begin()
+
+    def _begin(self) -> None:
+        self.size = 0  # bytes that are gathered, about
         self.identities: list[Mapping[str, Any]] = []
         self.counts: list[int] = []  # rows of each identity
         self.starts: list[int] = []  # their first replicates
         self.values: dict[str, list[np.ndarray]] = {
-            name: [] for name in ("regret", *(column.name for column in family.columns))
+            name: [] for name in ("regret", *(column.name for column in self.family.columns))
         }
 
     def add(self, unit: Unit, outcome: Outcome) -> None:
@@ -75,9 +79,10 @@ class RowBuilder:
             self.values["regret"].append(regret)
             for column in self.family.columns:
                 self.values[column.name].append(outcome[column.name][:, h])
+            self.size += sum(parts[-1].nbytes for parts in self.values.values())
 
     def table(self) -> pa.Table:
-        """The rows, unit by unit."""
+        """The rows, unit by unit; what comes next begins anew."""
         owners = pa.array(np.repeat(np.arange(len(self.counts)), self.counts))
         arrays = {
             name: pa.array([identity[name] for identity in self.identities], kind).take(owners)
@@ -101,6 +106,7 @@ class RowBuilder:
             if self.family.has_regret
             else pa.repeat(pa.scalar([], rounds), len(owners))
         )
+        self._begin()
         return pa.table(arrays, schema=columns)
 
 

@@ -21,6 +21,7 @@ from sweep.engine.shown import Shown, View, seen
 from sweep.grid.units import Unit, expected_seconds
 from sweep.store import Store
 from sweep.store.columns import TIMINGS
+from sweep.store.segments import ROW_GROUP
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,7 @@ class Worker:
             view: what W&B is shown of them.
         """
         builders: dict[str, RowBuilder] = {}
+        making = 0.0  # seconds of making rows
         done: list[int] = []
         failed: list[Failed] = []
         seconds: list[float] = []
@@ -82,10 +84,10 @@ class Worker:
                 checkpoints, horizons = recorded(unit.horizons)
                 replicates = range(unit.start, unit.stop)
                 outcome = unit.work.play(unit.seed, replicates, checkpoints, horizons)
-                name = unit.work.algorithm.family
-                if name not in builders:
-                    builders[name] = RowBuilder(unit.work.family)
-                builders[name].add(unit, outcome)
+                builder = builders.setdefault(
+                    unit.work.algorithm.family, RowBuilder(unit.work.family)
+                )
+                builder.add(unit, outcome)
                 if view != "nothing":
                     shown.append(seen(unit, outcome, view))
             except Exception as error:
@@ -94,14 +96,22 @@ class Worker:
             else:
                 seconds.append(time.perf_counter() - start)
                 done.append(number)
-        start = time.perf_counter()
-        held = self.keeper.take(batch, {name: found.table() for name, found in builders.items()})
+                if builder.size >= ROW_GROUP:
+                    making += self._keep(builder)
+        making += sum(map(self._keep, builders.values()))
+        held = self.keeper.complete(batch)
         # Making rows is work like playing: each unit bears its share.
-        rows = sum(units[i].rows for i in done)
-        each = (time.perf_counter() - start) / max(1, rows)
+        each = making / max(1, sum(units[i].rows for i in done))
         seconds = [spent + each * units[i].rows for spent, i in zip(seconds, done, strict=True)]
         timings = _timings([units[i] for i in done], seconds)
         return Played(self.keeper.name, held, done, timings, shown, failed)
+
+    def _keep(self, builder: RowBuilder) -> float:
+        """Have what a builder has gathered kept; returns the seconds it takes."""
+        start = time.perf_counter()
+        if builder.size:
+            self.keeper.take(builder.family.name, builder.table())
+        return time.perf_counter() - start
 
     def put_away(self) -> Kept:
         """Commit what is kept, or hand it over as segments."""
