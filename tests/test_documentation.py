@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from algos import algorithms
 from algos.__main__ import table
+from algos.checkpoints import grid
 
 ROOT = Path(__file__).parents[1]
 MODULES = sorted(
@@ -56,3 +58,12 @@ def test_the_readme_links_to_what_is_there():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     links = re.findall(r"\]\(([^)#]+)\)", readme)
     assert links and all((ROOT / link).exists() for link in links if "://" not in link)
+
+
+def test_the_rounds_that_a_null_stands_for_are_as_the_page_of_stores_says():
+    page = (ROOT / "sweep" / "README.md").read_text(encoding="utf-8")
+    [code] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    names: dict[str, Any] = {}
+    exec(code, names)
+    for T in (1, 2, 3, 7, 8, 9, 1000, 1024, 12_345, 10**7, 10**12, 10**18, 2**61):
+        assert names["checkpoints"](T).tolist() == grid(T).tolist()

@@ -40,7 +40,12 @@ _IDENTITY = (
 )
 _REPLICATE = (Column("replicate", INTEGER, "number of the simulated run, from 0"),)
 _CURVES = (
-    Column("checkpoints", INTEGERS, "rounds at which regret is recorded; empty without regret"),
+    Column(
+        "checkpoints",
+        INTEGERS,
+        "rounds at which regret is recorded; null in rows where they follow from T: the ⌊2^(k/8)⌋"
+        " below T, and T; empty without regret",
+    ),
     Column("regret", NUMBERS, "cumulative regret at each checkpoint; empty without regret"),
 )
 _MANIFEST = (
