@@ -75,6 +75,12 @@ class Analysis:
             files={name: folder / name for name in names},
         )
 
+    def report_seconds(self, cells: int, replicates: int) -> float:
+        """What the report of so many cells and replicates is expected to take."""
+        from analysis.report.cost import expected_seconds
+
+        return expected_seconds(cells, replicates)
+
     def curves(self, folder: Path, store: str) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
         """(cell, checkpoints, regret) of every complete cell."""
         import analysis

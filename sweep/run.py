@@ -23,6 +23,7 @@ from algos.errors import InputError
 from algos.registry import load_plugins
 from sweep.engine.batches import Executor
 from sweep.engine.driver import Driver, Job, look
+from sweep.engine.estimate import estimate
 from sweep.engine.executors import choose
 from sweep.engine.interrupts import Stoppable
 from sweep.engine.kernels import check_kernels, uncompiled
@@ -66,6 +67,9 @@ class Answers(Protocol):
         Returns:
             None where there is none: the reason was said.
         """
+
+    def report_seconds(self, cells: int, replicates: int) -> float:
+        """What the report of so many cells and replicates is expected to take."""
 
     def curves(self, folder: Path, store: str) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
         """(cell, checkpoints, regret) of all complete cells."""
@@ -145,9 +149,11 @@ class Invocation:
         self.say(f"{plan.combinations:,} combinations: {len(plan):,} cells{dropped}")
         self.say(
             f"{wanted:,} replicates: {wanted - pending.replicates:,} in the store,"
-            f" {pending.replicates:,} to simulate in {pending.units:,} units,"
-            f" about {duration(pending.seconds)} on one core"
+            f" {pending.replicates:,} to simulate in {pending.units:,} units"
         )
+        missing = uncompiled(pending.kernels(), self.settings.plugins)
+        report = self.answers.report_seconds(len(plan), wanted) if self.settings.report else 0.0
+        self.say(str(estimate(self.settings, pending, self.job.rule, len(missing), report)))
 
     def carry_out(self) -> int:
         """Check, record, simulate, analyse and track; returns the exit status.
@@ -160,6 +166,7 @@ class Invocation:
         with ExitStack() as stack:
             executor = None
             made = store.open_for_writing()
+            self.say_what_is_planned()
             try:
                 if job.pending:
                     executor = choose(settings, job.pending, store, job.rule, self.say)
@@ -169,7 +176,6 @@ class Invocation:
                 unmake(made)
                 raise
             store.fetch_sweep(job.name)
-            self.say_what_is_planned()
             try:
                 with Stoppable() as stoppable:
                     status = self._recorded(executor, stoppable, stack)
@@ -292,11 +298,3 @@ class Invocation:
                 f" {first['instance']}: {first['error']}; see"
                 f" {self.job.folder / FAILURES_FILE}; the same command tries them again"
             )
-
-
-def duration(seconds: float) -> str:
-    """A time in the unit a person would use."""
-    for size, unit in ((86400.0, "days"), (3600.0, "h"), (60.0, "min")):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.3g} {unit}"
-    return f"{seconds:.2g} s"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import time
 
 import pytest
@@ -54,7 +55,7 @@ def test_those_who_wait_for_kernels_are_told_what_is_left(cores, monkeypatch):
     told: list[list[str]] = []
     kernels.check_kernels(needed, (), cores, lambda left: told.append(list(left)))
     assert told[0] == ["adap_ucb on bernoulli", "dp_se on bernoulli"]
-    assert all(0 < len(later) <= len(left) for left, later in zip(told, told[1:], strict=False))
+    assert all(0 < len(later) <= len(left) for left, later in itertools.pairwise(told))
 
 
 def test_a_kernel_that_fails_ends_the_words(monkeypatch):
