@@ -146,6 +146,12 @@ class Index:
         # What is cut has no outcome: the columns are those of the cells' own rows.
         return cls(store, cells, Found(both.spans[order], both.parts, own.outcomes), runs.T)
 
+    @property
+    def size(self) -> float:
+        """Decoded bytes of all rows."""
+        weight = np.array([part.bytes for part in self.found.parts])
+        return float((self.found.spans["count"] * weight[self.found.spans["part"]]).sum())
+
     def portions(self, size: int = PORTION) -> Iterator[Portion]:
         """The cells that have rows, divided into portions of about `size` decoded bytes."""
         schema = pa.schema([*FIELDS, *outcome_fields(self.found.outcomes)])
@@ -183,9 +189,7 @@ def covered(spans: np.ndarray, cells: int) -> np.ndarray:
     return np.bincount(spans["cell"], weights=fresh, minlength=cells).astype(np.int64)
 
 
-def stream(
-    store: Store, manifest: pa.Table, only: np.ndarray | None = None
-) -> Iterator[CellRows]:
+def stream(store: Store, cells: Cells, only: np.ndarray | None = None) -> Iterator[CellRows]:
     """The rows of a sweep's cells: of each the replicates below the target, each once.
 
     Cells come in the order in which they are stored, those without rows don't. An anytime cell
@@ -193,14 +197,13 @@ def stream(
 
     Args:
         store: where the rows are; segments may be compacted meanwhile.
-        manifest: columns cell, stream, seed, T, anytime and replicates.
+        cells: those of the sweep.
         only: numbers of the cells that are wanted; all by default.
 
     Raises:
         InputError: the store can't be read, a segment is damaged, a row lacks its curve, or the
             segments are replaced faster than they are read.
     """
-    cells = Cells.of(manifest)
     left = np.arange(len(cells.target)) if only is None else only
     for _ in range(ATTEMPTS):
         try:
