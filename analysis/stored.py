@@ -24,7 +24,7 @@ from sweep.store.cells import (
     stream,
 )
 from sweep.store.segments import VanishedError
-from sweep.store.sweeps import Sweep, families
+from sweep.store.sweeps import Sweep, families, find_sweep
 
 FEW = 30_000
 """Replicates that this process measures in the time that others take to start."""
@@ -142,6 +142,23 @@ class Stored:
             mine = rows[np.isin(number, portion.cells)]
             manifest = self._table.take(pa.array(mine))
             yield Task(portion, mine, self._number[mine], manifest, measures)
+
+
+def cells_of(sweep: str, store: str) -> Iterator[Curves]:
+    """The different cells of a sweep, each under the first of its labels, as they are stored.
+
+    Raises:
+        InputError: as `analysis.load` does, but for a sweep without rows.
+    """
+    found = find_sweep(sweep, store)
+    whole = found.manifest()
+    cells = Cells.of(whole)
+    _, first = np.unique(cells.number, return_index=True)
+    for cell, rows in stream(found.store, cells):
+        [info] = infos(whole.slice(first[cell], 1))
+        kept = replicates_below(rows, info["replicates"])
+        if len(kept):
+            yield curves_of(info, kept)
 
 
 def crew_for(whole: pa.Table, most: int) -> Crew:

@@ -73,7 +73,7 @@ def write_report(
         failed = ask_chapters(modules, data)
         draft = _draft(data, modules, failed, studio)
         try:
-            report = _write(draft, data, folder, script)
+            report = _write(draft, data, folder, script, progress)
             complete = data.sweep["found"] == data.sweep["wanted"] and not draft.failed
             write_file(folder / "report.json", note_of(report, stamp if complete else None))
             return replace(report, url=found.publish(_files(report, folder)))
@@ -139,11 +139,14 @@ def _begin(figure: Figure, draft: _Draft, studio: Studio) -> None:
         draft.failed.append(_figure_failed(name, error))
 
 
-def _write(draft: _Draft, data: Data, folder: Path, script: Future[str]) -> Report:
+def _write(
+    draft: _Draft, data: Data, folder: Path, script: Future[str], progress: Progress
+) -> Report:
     """Write figures, tables and the page."""
     figures: list[Path] = []
     pictures: list[page.Picture] = []
-    for one in draft.drawn:
+    for i, one in enumerate(draft.drawn):
+        progress("drawing figures", i / len(draft.drawn))
         try:
             files = one.files.result()
         except Exception as error:
@@ -153,6 +156,7 @@ def _write(draft: _Draft, data: Data, folder: Path, script: Future[str]) -> Repo
         figures += [write_file(path, files[form]) for form, path in named.items()]
         pictures.append(page.Picture(one.name, one.spec, files["svg"]))
     tables = {chapter.name: chapter.table for chapter in draft.chapters}
+    progress("writing tables and page", 0.0)
     for name, table in tables.items():
         write_file(folder / "tables" / f"{name}.csv", table.to_csv(index=False))
     library = _library(script, draft) if pictures else ""

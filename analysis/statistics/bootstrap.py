@@ -40,7 +40,7 @@ def resampled_means(values: Floats, draws: int, rng: np.random.Generator) -> Flo
         count = min(block, draws - start)
         picks = rng.integers(0, n, size=(count, n))
         if values.ndim == 1:
-            means[start : start + count] = values[picks].mean(axis=1)
+            means[start : start + count] = values.take(picks).mean(axis=1)
         else:
             picks += np.arange(count)[:, None] * n
             weights = np.bincount(picks.ravel(), minlength=count * n)
