@@ -122,8 +122,11 @@ def compiled(function: F) -> F:
 
 
 def allocating(function: F) -> F:
-    """As `compiled`, for functions that allocate arrays or return some."""
-    return _compiled(function, error_model="numpy")
+    """As `compiled`, for functions that allocate arrays or return some.
+
+    Other threads may run while Python waits for one of these.
+    """
+    return _compiled(function, error_model="numpy", nogil=True)
 
 
 def inlined(function: F) -> F:

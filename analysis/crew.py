@@ -57,9 +57,7 @@ class Crew:
         for _ in self._members:
             self._threads.submit(self._run, _call, function)
 
-    def map(
-        self, function: Callable[[Item], Result], items: Iterable[Item]
-    ) -> Iterator[Result]:
+    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
         """`function` of each item, in order; it and the items can be pickled.
 
         Items are taken from `items` as processes become free.

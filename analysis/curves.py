@@ -109,9 +109,7 @@ def curves_of(info: dict[str, Any], rows: pa.Table) -> Curves:
     rows = rows.combine_chunks()
     grids, regret = (_whole(rows[name]) for name in ("checkpoints", "regret"))
     curve = _matrix(regret)
-    outcomes = {
-        name: _outcome(rows[name]) for name in rows.column_names if name not in ROW_COLUMNS
-    }
+    outcomes = {name: _outcome(rows[name]) for name in rows.column_names if name not in ROW_COLUMNS}
     known = {name: column for name, column in outcomes.items() if column is not None}
     if curve is not None:
         if grids.null_count == len(grids) and curve.shape[1] == len(standard(info["T"])):

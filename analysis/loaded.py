@@ -40,8 +40,6 @@ class Loaded:
         """The cells of these keys."""
         return {key: self._cells[key] for key in keys if key in self._cells}
 
-    def map(
-        self, function: Callable[[Any], Any], items: Iterable[Any]
-    ) -> Iterable[Any]:
+    def map(self, function: Callable[[Any], Any], items: Iterable[Any]) -> Iterable[Any]:
         """`function` of each item."""
         return map(function, items)

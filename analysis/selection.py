@@ -22,6 +22,4 @@ def selection_note(table: pd.DataFrame, name: str, most: int = MAX_ROWS) -> list
     """What the page says where it shows a selection of the rows; nothing where it has all."""
     if len(table) <= most:
         return []
-    return [
-        f"{most:,} of {len(table):,} rows are shown, evenly spread; tables/{name}.csv has all."
-    ]
+    return [f"{most:,} of {len(table):,} rows are shown, evenly spread; tables/{name}.csv has all."]

@@ -131,9 +131,7 @@ class Stored:
                 continue
         raise replaced(self._store)
 
-    def _tasks(
-        self, index: Index, measures: Sequence[Callable[[Curves], Any]]
-    ) -> Iterator[Task]:
+    def _tasks(self, index: Index, measures: Sequence[Callable[[Curves], Any]]) -> Iterator[Task]:
         """The portions of an index, with what is measured of them."""
         rows = np.argsort(self._number, kind="stable")
         number = self._number[rows]

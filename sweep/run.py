@@ -40,7 +40,6 @@ from sweep.tracking import Mode, Tracker, logged_points, resolve_mode
 
 UNWRITABLE = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO)
 TRACKER_TIMEOUT = 20.0  # seconds W&B gets to finish, once the results are safe
-LARGEST_REPORT = (1_000_000, 20_000)  # replicates and cells: some gigabytes, some minutes
 
 
 @dataclass(frozen=True)
@@ -162,7 +161,7 @@ class Invocation:
             made = store.open_for_writing()
             try:
                 if job.pending:
-                    executor = choose(settings, job.pending, job.rule, self.say)
+                    executor = choose(settings, job.pending, store, job.rule, self.say)
                     if settings.address is not None:  # a cluster that isn't there is told first
                         stack.enter_context(executor)
                     self._check_kernels()
@@ -242,7 +241,9 @@ class Invocation:
             joined = executor is not None and self.settings.address is not None
             if executor is None:
                 self._check_kernels()
-                executor = choose(self.settings, self.job.pending, self.job.rule, self.say)
+                executor = choose(
+                    self.settings, self.job.pending, self.store, self.job.rule, self.say
+                )
             self.say(executor.opening)
             with nullcontext() if joined else executor:
                 driver.carry_out(executor, stoppable)
@@ -251,21 +252,15 @@ class Invocation:
     def _answer(self, driver: Driver, points: Points, tracker: Tracker, earlier: bool) -> bool:
         """Have the analysis make the report, and tell W&B; whether there is one, or none is due."""
         job, root = self.job, self.store.root
-        wanted, cells = int(job.pending.targets.sum()), len(job.plan)
-        if wanted > LARGEST_REPORT[0] or cells > LARGEST_REPORT[1]:
-            self.say(
-                f"no report: {wanted:,} replicates of {cells:,} cells are too many to be analysed"
-                " along with the sweep; with memory and time for it:"
-                f" python -m analysis report {job.name} --store {shlex.quote(root)}"
-            )
-            return True
-        published = self.answers.report(job.folder, root, not job.pending)
+        published = None
+        if self.settings.report:
+            published = self.answers.report(job.folder, root, not job.pending)
         if earlier and self._lagging(points):
             for run_id, found in points.complete(self.answers.curves(job.folder, root)):
                 tracker.points(run_id, found)
         if published is not None:
             tracker.publish(published.tables, published.figures, published.files)
-        return published is not None
+        return published is not None or not self.settings.report
 
     def _lagging(self, points: Points) -> bool:
         """Whether W&B may lack points of cells that earlier sessions completed."""

@@ -13,8 +13,11 @@ from typing import Protocol
 
 from algos.contents import Content
 from algos.work import Work
+from sweep.engine.pace import Pace
+from sweep.engine.shown import View
 from sweep.engine.worker import Failed, Played
 from sweep.grid.units import Pending, Unit
+from sweep.store.segments import Segment
 
 ATTEMPTS = 3  # of a unit whose kernel raises
 DEATHS = 5  # of actors that played a unit alone: more than bad luck with nodes
@@ -31,6 +34,26 @@ class Done:
     units: list[Unit]
     played: Played
 
+    @property
+    def good(self) -> list[Unit]:
+        """The units that have rows."""
+        return [self.units[i] for i in self.played.done]
+
+
+@dataclass(frozen=True)
+class Committed:
+    """Batches whose rows are safe, once the segments that have content are written."""
+
+    batches: list[Done]
+    segments: list[Segment]
+
+
+@dataclass(frozen=True)
+class Lost:
+    """Units that were played, and whose rows died with the actor that held them."""
+
+    units: list[Unit]
+
 
 @dataclass(frozen=True)
 class Abandoned:
@@ -43,12 +66,12 @@ class Abandoned:
 
 @dataclass(frozen=True)
 class Refused:
-    """An actor that could not start, and why."""
+    """What an actor can't do, and why."""
 
     reason: str
 
 
-Outcome = Done | Abandoned | Refused
+Outcome = Done | Committed | Lost | Abandoned | Refused
 
 
 @dataclass(frozen=True)
@@ -120,6 +143,13 @@ class Batches:
         else:
             yield from self._once_more(units[0], failure, self._deaths, DEATHS)
 
+    def forgotten(self, done: Sequence[Done]) -> Iterator[Lost]:
+        """Take batches that were played but whose rows are lost."""
+        for units in (one.good for one in done):
+            if units:
+                self._again.append(units)
+                yield Lost(units)
+
     def _pop(self) -> Unit | None:
         if self._more:
             return self._more.popleft()
@@ -149,8 +179,20 @@ class Executor(Protocol):
 
     def __exit__(self, *error: object) -> None: ...
 
-    def play(self, batches: Batches) -> Iterator[Step]:
-        """Play all units, also those that are added between steps; a step a few times a second."""
+    def play(self, batches: Batches, pace: Pace, view: View) -> Iterator[Step]:
+        """Play all units, also those that are added between steps; a step a few times a second.
+
+        Args:
+            batches: the units.
+            pace: how often rows are put away.
+            view: what W&B is shown of the units.
+        """
+
+    def settle(self) -> list[Outcome]:
+        """Have the rows put away that are held, after `play` was interrupted; soon, or not at all.
+
+        Also the outcomes that no step has told yet.
+        """
 
     def add(self, kernels: Sequence[Work], contents: Mapping[str, Content]) -> None:
         """Take kernels and large contents (by address) of units that are added."""

@@ -1,12 +1,15 @@
-"""The driver of a sweep: hands units to an executor, commits rows, reports progress.
+"""The driver of a sweep: hands units to an executor, notes what is committed, reports progress.
 
-What it holds of a plan is a few bytes a cell, and of the rows what is not committed yet.
+What it holds of a plan is a few bytes a cell. Rows come to it only as segments, from actors that
+can't reach the store.
 """
 
 from __future__ import annotations
 
+import itertools
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,12 +19,24 @@ import pyarrow as pa
 from rich.console import Console
 
 from algos.contents import large_contents
-from sweep.engine.batches import Abandoned, Batches, Done, Executor, Outcome, Refused
+from algos.errors import InputError
+from sweep.engine.batches import (
+    Abandoned,
+    Batches,
+    Committed,
+    Done,
+    Executor,
+    Lost,
+    Outcome,
+    Refused,
+)
 from sweep.engine.interrupts import Stoppable
 from sweep.engine.kernels import check_kernels
 from sweep.engine.machine import cores
+from sweep.engine.pace import Pace
 from sweep.engine.points import Points
 from sweep.engine.progress import Counts, Display
+from sweep.engine.shown import Shown
 from sweep.grid.config import Settings
 from sweep.grid.effort import Rule, fixed
 from sweep.grid.inventory import Inventory
@@ -29,10 +44,9 @@ from sweep.grid.manifest import families, manifest
 from sweep.grid.plan import Plan, Section
 from sweep.grid.units import Pending
 from sweep.store import Store, Sweep
+from sweep.store.segments import Segment
 from sweep.tracking import Tracker
 
-FLUSH_SECONDS = 2.0  # a kill costs at most the rows of the last two seconds
-FLUSH_BYTES = 64 * 1024**2
 MOST_FAILURES = 10_000  # that are recorded; more say the same again
 TRACK_EVERY = 5.0  # seconds between points of live progress
 
@@ -110,11 +124,12 @@ class Driver:
         )
         self.batches = Batches(pending)
         self.complete = np.flatnonzero(self.left == 0).tolist()  # cells, for the rule
-        self.tables: list[pa.Table] = []
+        self.segments: list[Segment] = []  # that are to be written here
+        self.written: list[Done] = []  # whose rows are safe once these are
         self.timings: list[pa.Table] = []
         self.failures: list[dict[str, Any]] = []
-        self.size = 0  # bytes in the tables
         self.said: set[str] = set()
+        self.pace = Pace()
         self.flushed = time.monotonic()
         self.tracked = -TRACK_EVERY
 
@@ -136,50 +151,64 @@ class Driver:
             stoppable: takes the signals back from it.
         """
         stoppable.arm()
+        self.pace = Pace()
+        self.flushed = time.monotonic()
         try:
             with Display(self.console, self.counts) as display:
-                for step in executor.play(self.batches):
+                for step in executor.play(self.batches, self.pace, self.points.view):
                     self.counts.actors = step.actors
-                    for outcome in step.outcomes:
-                        self._take(outcome)
-                    if self._flush_is_due() or (self._rule_waits and not self.batches):
-                        self._flush()
+                    self._take(step.outcomes)
+                    due = self.pace.is_due(self.flushed, 0, 1)
+                    if due:
+                        self._flush_timings()
+                    if self._rule_waits and (due or not self.batches):
                         self._ask_rule(executor)
                     display.update()
                     self._track(display.rate())
+        except BaseException:
+            # What is played is not lost; where even that fails, the first reason is told.
+            with suppress(InputError, OSError, pa.ArrowException):
+                self._take(executor.settle())
+            raise
         finally:
-            self._flush()
+            self._flush_timings()
 
-    def _take(self, outcome: Outcome) -> None:
-        if isinstance(outcome, Done):
-            self._played(outcome)
-        elif isinstance(outcome, Abandoned):
-            self._failed(outcome)
-        elif isinstance(outcome, Refused):
-            self._say_once(f"an actor could not start: {outcome.reason}")
+    def _take(self, outcomes: Sequence[Outcome]) -> None:
+        """Take what has come; what needs writing is noted first, so that nothing is dropped."""
+        for outcome in outcomes:
+            if isinstance(outcome, Committed):
+                self.segments += (one for one in outcome.segments if one.content is not None)
+                self.written += outcome.batches
+            elif isinstance(outcome, Done):
+                self.counts.seconds_done += sum(unit.seconds for unit in outcome.good)
+            elif isinstance(outcome, Lost):
+                self.counts.seconds_done -= sum(unit.seconds for unit in outcome.units)
+            elif isinstance(outcome, Abandoned):
+                self._failed(outcome)
+            elif isinstance(outcome, Refused):
+                self._say_once(outcome.reason)
+        while self.segments:
+            self.job.store.keep_segment(self.segments[0])
+            self.segments.pop(0)
+        while self.written:
+            self._committed(self.written.pop(0))
 
-    def _played(self, done: Done) -> None:
-        played = done.played
-        self.tables.extend(played.tables.values())
-        self.timings.append(played.timings)
-        self.size += sum(table.nbytes for table in played.tables.values())
+    def _committed(self, done: Done) -> None:
+        """Count units whose rows are safe, and show W&B the cells that are complete by them."""
         counts = self.counts
-        offsets = dict.fromkeys(played.tables, 0)
-        for number in played.done:
-            unit = done.units[number]
+        self.timings.append(done.played.timings)
+        shown: Iterable[Shown] = done.played.shown or itertools.repeat([])
+        for unit, seen in zip(done.good, shown, strict=False):
             counts.replicates_done += unit.rows
             counts.rounds_done += float(unit.rounds)
-            counts.seconds_done += unit.seconds
             for cell in unit.numbers:
                 self.left[cell] -= unit.stop - unit.start
                 if self.left[cell] == 0:
                     counts.cells_done += 1
-                    self.complete.append(cell)
+                    if self.job.rule is not fixed:
+                        self.complete.append(cell)
             if self.points.runs:
-                family = unit.work.algorithm.family
-                rows = played.tables[family].slice(offsets[family], unit.rows)
-                offsets[family] += unit.rows
-                for run_id, found in self.points.add(unit, rows):
+                for run_id, found in self.points.add(unit, seen):
                     self.tracker.points(run_id, found)
 
     def _failed(self, given_up: Abandoned) -> None:
@@ -242,17 +271,11 @@ class Driver:
             self.said.add(line)
             self.console.print(line, highlight=False, markup=False, soft_wrap=True)
 
-    def _flush_is_due(self) -> bool:
-        return self.size > FLUSH_BYTES or time.monotonic() - self.flushed > FLUSH_SECONDS
-
-    def _flush(self) -> None:
-        """Commit what is buffered."""
-        tables, timings = self.tables, self.timings
-        self.tables, self.timings, self.size = [], [], 0
-        if tables:
-            store = self.job.store
-            store.append_rows(tables)
-            store.append_timings(pa.concat_tables(timings))
+    def _flush_timings(self) -> None:
+        """Write what the units took that are committed."""
+        timings, self.timings = self.timings, []
+        if timings:
+            self.job.store.append_timings(pa.concat_tables(timings))
         self.flushed = time.monotonic()
 
     def _track(self, rate: float) -> None:

@@ -2,21 +2,22 @@
 
 One run per cell while they are few (regret against t), else one per series (regret against ε),
 else none beside the sweep's own. A point is computed from the replicates that the grid asks of a
-cell, in their order, so it is the same number whenever and wherever it is computed, also where a
-rule has raised the cell's target. Cells of a family without regret have none of these runs; what
-the analysis finds in them is in the sweep's own.
+cell, in their order, so it is the same number (a curve's to rounding) whenever and wherever it is
+computed, also where a rule has raised the cell's target. Cells of a family without regret have
+none of these runs; what the analysis finds in them is in the sweep's own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from functools import reduce
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from algos.families import FAMILIES
 from algos.identity import canonical, digest
+from sweep.engine.shown import Moments, Shown, View, moments
 from sweep.grid.manifest import describe
 from sweep.grid.plan import Cell, Plan
 from sweep.grid.units import Unit
@@ -64,7 +65,7 @@ class Points:
         series = sum(section.cells // len(section.epsilons) for section, _ in shown)
         self.runs: list[RunSpec] = []
         self._run_of: dict[int, str] = {}  # by the number of the cell
-        self._parts: dict[int, dict[int, np.ndarray]] = {}
+        self._parts: dict[int, dict[int, Moments | np.ndarray]] = {}
         self._counts: dict[int, int] = {}
         if (self.cells if self.curves else series) > limit or self.cells > MOST_CELLS:
             self.cells = 0
@@ -107,22 +108,25 @@ class Points:
             job_type="cell" if self.curves else "series",
         )
 
-    def add(self, unit: Unit, table: pa.Table) -> Iterator[tuple[str, list[Point]]]:
-        """Take a unit's rows; yields (run, points) for each cell that is now complete."""
+    @property
+    def view(self) -> View:
+        """What of a unit's runs these points are made of."""
+        if not self.runs:
+            return "nothing"
+        return "curves" if self.curves else "finals"
+
+    def add(self, unit: Unit, shown: Shown) -> Iterator[tuple[str, list[Point]]]:
+        """Take what a unit shows; yields (run, points) for each cell that is now complete."""
         count = unit.stop - unit.start
-        for h, number in enumerate(unit.numbers):
+        for number, part in zip(unit.numbers, shown, strict=True):
             asked = self.plan.section(number)[0].replicates
-            if number not in self._run_of or unit.start >= asked:
+            if number not in self._run_of or unit.start >= asked or part is None:
                 continue
-            part = table.slice(h * count, count)
-            regret = np.array(part["regret"].to_pylist()) if self.curves else _last(part["regret"])
-            self._parts.setdefault(number, {})[unit.start] = regret
+            self._parts.setdefault(number, {})[unit.start] = part
             self._counts[number] = self._counts.get(number, 0) + count
             if self._counts[number] >= asked:
                 parts = self._parts.pop(number)
-                checkpoints = np.array(part["checkpoints"][0].as_py())
-                values = np.concatenate([parts[start] for start in sorted(parts)])
-                yield self._run_of[number], self._points(number, checkpoints, values)
+                yield self._run_of[number], self._points(number, [parts[i] for i in sorted(parts)])
 
     def complete(
         self, rows: Iterable[tuple[str, np.ndarray, np.ndarray]]
@@ -134,28 +138,28 @@ class Points:
                 continue
             number = numbers[name]
             asked = self.plan.section(number)[0].replicates
-            values = regret[:asked] if self.curves else regret[:asked, -1]
-            yield self._run_of[number], self._points(number, checkpoints, values)
+            part = moments(checkpoints, regret[:asked]) if self.curves else regret[:asked, -1]
+            yield self._run_of[number], self._points(number, [part])
 
-    def _points(self, number: int, checkpoints: np.ndarray, values: np.ndarray) -> list[Point]:
-        if not self.curves:
-            return [{"epsilon": self.plan[number].work.epsilon} | _summary(values)]
+    def _points(self, number: int, parts: Sequence[Moments | np.ndarray]) -> list[Point]:
+        """The points of a cell, of all its replicates in their order."""
+        finals = [part for part in parts if isinstance(part, np.ndarray)]
+        if finals:
+            values = np.concatenate(finals)
+            spread = float(values.std(ddof=1)) if len(values) > 1 else 0.0
+            summary = _summary(len(values), float(values.mean()), spread)
+            return [{"epsilon": self.plan[number].work.epsilon} | summary]
+        whole = reduce(Moments.joined, (part for part in parts if isinstance(part, Moments)))
+        spreads = np.sqrt(whole.squares / max(1, whole.n - 1))
         return [
-            {"t": int(t)} | _summary(np.ascontiguousarray(values[:, i]))
-            for i, t in enumerate(checkpoints)
+            {"t": int(t)} | _summary(whole.n, float(mean), float(spread))
+            for t, mean, spread in zip(whole.checkpoints, whole.mean, spreads, strict=True)
         ]
 
 
-def _last(lists: pa.ChunkedArray) -> np.ndarray:
-    """The last entry of each list."""
-    array = lists.combine_chunks()
-    return np.asarray(array.flatten())[np.asarray(array.value_lengths()).cumsum() - 1]
-
-
-def _summary(values: np.ndarray) -> dict[str, float | int]:
-    """Mean of the replicates with a normal 95 % interval."""
-    n, mean = len(values), float(values.mean())
-    half = 1.96 * float(values.std(ddof=1)) / n**0.5 if n > 1 else 0.0
+def _summary(n: int, mean: float, spread: float) -> dict[str, float | int]:
+    """Mean of n replicates with a normal 95 % interval; `spread` is their standard deviation."""
+    half = 1.96 * spread / n**0.5
     return {
         "regret": mean,
         "regret_low": mean - half,

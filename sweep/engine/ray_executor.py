@@ -8,6 +8,7 @@ given up, and the others go on.
 
 from __future__ import annotations
 
+import itertools
 import socket
 import sys
 import time
@@ -22,28 +23,40 @@ from algos.errors import InputError, Words
 from algos.instances import Instance
 from algos.registry import load_plugins
 from algos.work import Work
-from sweep.engine.batches import BATCHES_AHEAD, Batches, Outcome, Refused, Step
+from sweep.engine.batches import (
+    BATCHES_AHEAD,
+    Batches,
+    Committed,
+    Done,
+    Lost,
+    Outcome,
+    Refused,
+    Step,
+)
+from sweep.engine.keeper import Kept
+from sweep.engine.pace import Pace
 from sweep.engine.ray_session import ray, session
-from sweep.engine.worker import Failed, Played, play_units, warm
+from sweep.engine.shown import View
+from sweep.engine.worker import Failed, Played, Worker, warm
 from sweep.grid.units import Unit
+from sweep.store import Store
+from sweep.store.landmarks import Landmark, find, landmark
 
 GROW_SECONDS = 2.0  # between looks at what the cluster has
 WAIT_SECONDS = 20e-6  # of pause per call in flight: asking Ray costs as much for each
 POLL_SECONDS = 0.2  # between steps at the latest
+SETTLE_SECONDS = 10.0  # that actors get to put their rows away after an interruption
 
 
 class Simulator:
-    """A Ray actor that plays units.
+    """A Ray actor that plays units, and keeps their rows until it is asked to put them away.
 
     Raises:
         RuntimeError: its node would not give the driver's bits.
     """
 
     def __init__(
-        self,
-        path: Sequence[str],
-        plugins: Sequence[str],
-        code: str,
+        self, path: Sequence[str], plugins: Sequence[str], code: str, mark: Landmark
     ) -> None:
         sys.path.extend(entry for entry in path if entry not in sys.path)
         load_plugins(plugins)
@@ -51,6 +64,8 @@ class Simulator:
         if found != code:
             host = socket.gethostname()
             raise RuntimeError(f"{host} has other kernels: {found}, here {code}")
+        self.worker = Worker(find(mark))
+        self.warmed = False
 
     # An actor that is restarted, or waits for a node, is asked to warm up until it has.
     @ray.method(max_task_retries=-1)
@@ -59,21 +74,29 @@ class Simulator:
         for content in ray.get(list(contents)):
             provide(content)
         warm(needed, first)
+        self.warmed = True
 
-    def play(self, units: Sequence[Unit]) -> Played:
-        """Play a batch."""
-        return play_units(units)
+    def play(self, number: int, units: Sequence[Unit], view: View) -> Played | None:
+        """Play a batch; None where this actor was restarted and has to be warmed up first."""
+        return self.worker.play(number, units, view) if self.warmed else None
+
+    # In a thread of its own, so that a long batch keeps nobody waiting.
+    @ray.method(concurrency_group="store")
+    def put_away(self) -> Kept:
+        """Commit the rows of the batches that were played, or hand them over."""
+        return self.worker.put_away()
 
 
-def simulator(plugins: Sequence[str], code: str) -> Any:
+def simulator(plugins: Sequence[str], code: str, mark: Landmark) -> Any:
     """A new actor; it starts as soon as a node has a CPU for it."""
-    remote: Any = ray.remote(num_cpus=1, max_restarts=-1)(Simulator)
-    return remote.remote(sys.path, list(plugins), code)
+    make: Any = ray.remote  # whose types know no concurrency groups
+    remote = make(num_cpus=1, max_restarts=-1, concurrency_groups={"store": 1})(Simulator)
+    return remote.remote(sys.path, list(plugins), code, mark)
 
 
 @dataclass(eq=False)
 class Member:
-    """An actor with the calls it has been given, first in, first out."""
+    """An actor with the calls it has been given, first in, first out, and the rows it holds."""
 
     actor: Any
     calls: list[Any] = field(default_factory=list)
@@ -81,6 +104,18 @@ class Member:
     told: int = 0  # kernels and contents at its last warming up
     started: bool = False
     gone: bool = False  # Ray won't restart it
+    keeper: str = ""  # whoever holds the rows
+    held: dict[int, Done] = field(default_factory=dict)  # played, not committed, by number
+    early: set[int] = field(default_factory=set)  # committed, not known to be played yet
+    size: int = 0  # encoded bytes that are held
+    since: float = 0.0  # when it was last asked to put its rows away
+    asked: bool = False  # whether it is doing so
+
+    def forget(self) -> list[Done]:
+        """What is lost with the process that held it."""
+        lost = list(self.held.values())
+        self.held, self.early, self.size = {}, set(), 0
+        return lost
 
 
 class Crew:
@@ -91,6 +126,8 @@ class Crew:
         contents: references to the contents of large instances, one copy of each a node.
         start: makes an actor.
         wanted: how many; None for one per CPU of the cluster, also of nodes that join later.
+        batches: what there is to play.
+        view: what W&B is shown of it.
     """
 
     def __init__(
@@ -99,14 +136,20 @@ class Crew:
         contents: list[Any],
         start: Callable[[], Any],
         wanted: int | None,
+        batches: Batches,
+        view: View,
     ) -> None:
         self.needed, self.contents = needed, contents
         self.start, self.wanted = start, wanted
+        self.batches, self.view = batches, view
         self.members: list[Member] = []
         self.warming: dict[Any, Member] = {}
-        self.flying: dict[Any, tuple[Member, list[Unit]]] = {}
+        self.flying: dict[Any, tuple[Member, int, list[Unit]]] = {}
+        self.storing: dict[Any, Member] = {}
+        self.outcomes: list[Outcome] = []  # that no step has told yet
         self.looked = -GROW_SECONDS
         self.dead = 0  # actors that could not be made
+        self.numbers = itertools.count()  # of batches
 
     @property
     def size(self) -> int:
@@ -122,6 +165,16 @@ class Crew:
     def ready(self) -> int:
         """How many are warm."""
         return len(self.members) - len(self.warming)
+
+    @property
+    def busy(self) -> bool:
+        """Whether batches are played, or their rows not safe yet."""
+        return bool(self.flying or self.storing) or any(member.held for member in self.members)
+
+    def told(self) -> list[Outcome]:
+        """The outcomes since the last call."""
+        outcomes, self.outcomes = self.outcomes, []
+        return outcomes
 
     def grow(self) -> None:
         """Make the actors that are missing; Ray places them when there is room."""
@@ -142,19 +195,32 @@ class Crew:
             call = member.actor.warm.remote(self.needed, self.contents, first)
             self.warming[call] = member
 
-    def fill(self, member: Member, batches: Batches) -> None:
+    def fill(self, member: Member) -> None:
         """Give an actor as many batches as it may hold."""
         if member.gone or member in self.warming.values():
             return
-        while batches and len(member.calls) < BATCHES_AHEAD:
-            units = batches.take(self.size)
-            call = member.actor.play.remote(units)
+        while self.batches and len(member.calls) < BATCHES_AHEAD:
+            number, units = next(self.numbers), self.batches.take(self.size)
+            call = member.actor.play.remote(number, units, self.view)
             member.calls.append(call)
-            self.flying[call] = (member, units)
+            self.flying[call] = (member, number, units)
+
+    def put_away(self, pace: Pace) -> None:
+        """Ask the actors whose rows are due, and those that have nothing else to do."""
+        for member in self.members:
+            idle = not member.calls and not self.batches
+            if member.held and (idle or pace.is_due(member.since, member.size, self.size)):
+                self.ask(member)
+
+    def ask(self, member: Member) -> None:
+        """Ask an actor to put its rows away, unless it is doing so."""
+        if not member.asked and not member.gone:
+            member.asked, member.since = True, time.monotonic()
+            self.storing[member.actor.put_away.remote()] = member
 
     def wait(self, seconds: float) -> list[Any]:
         """The calls that have ended, at the latest after so many seconds."""
-        calls = [*self.flying, *self.warming]
+        calls = [*self.flying, *self.warming, *self.storing]
         if not calls:  # every actor is gone, and new ones are not made yet
             time.sleep(seconds)
             return []
@@ -165,13 +231,23 @@ class Crew:
             ready += more
         return ready
 
-    def warmed(self, call: Any) -> Member | Refused | None:
-        """Take the end of a warming up: the actor that is ready, or why it never will be.
-
-        None if the actor died after it had been ready (another is made), or has more to take.
+    def ended(self, call: Any) -> None:
+        """Take the end of a call; its actor gets new batches.
 
         Raises:
             InputError: no actor is left at all.
+        """
+        if call in self.storing:
+            self._stored(call)
+        elif call in self.warming:
+            self._warmed(call)
+        else:
+            self._landed(call)
+
+    def _warmed(self, call: Any) -> None:
+        """Take the end of a warming up: the actor is ready, or never will be.
+
+        It may have more to take; one that died after it had been ready is made anew.
         """
         member = self.warming.pop(call)
         try:
@@ -180,38 +256,89 @@ class Crew:
             self.members.remove(member)
             member.gone = True
             self.dead += not member.started  # what would fail again is not made again
+            self._forget(member)
             reason = str(error).strip().split("\n")[-1]
             if not self.members and self.dead:
                 allowed = f"nodes with this project as it is here ({reason})"
                 raise InputError("runtime", Words("no actor that can start"), allowed) from None
-            return None if member.started else Refused(reason)
+            if not member.started:
+                self.outcomes.append(Refused(f"an actor could not start: {reason}"))
+            return
+        if not member.started:
+            member.since = time.monotonic()
         member.started, member.suspect = True, None
         if member.told < self.known:  # more was added meanwhile
             self.warm(member)
-            return None
-        return member
+        self.fill(member)
 
-    def landed(self, call: Any) -> tuple[Member, list[Unit], Played | Failed, bool]:
-        """Take the end of a batch: the actor, the units, what came of them.
-
-        A `Failed` stands for the whole batch; the last value says whether the batch itself is
-        the suspect, rather than one that waited behind it.
-        """
-        member, units = self.flying.pop(call)
+    def _landed(self, call: Any) -> None:
+        """Take the end of a batch: it was played, or lost with its actor."""
+        member, number, units = self.flying.pop(call)
         try:
             played = ray.get(call)
         except ray.exceptions.RayError as error:
-            line = f"{type(error).__name__}: {str(error).strip()}".split("\n")[0]
-            failure = Failed(0, line, str(error))
-            if isinstance(error, ray.exceptions.RayTaskError):
-                member.calls.remove(call)
-                return member, units, failure, True
+            self._failed(member, call, units, error)
+            return
+        member.calls.remove(call)
+        if played is None:  # the actor was restarted
+            self._forget(member)
+            self.outcomes += self.batches.lost(units, Failed(0, "", ""), False)
+            self.warm(member)
+            return
+        if played.keeper != member.keeper:  # rows of an earlier one are gone
+            self._forget(member, but=played.keeper)
+        done = Done(units, played)
+        self.outcomes += self.batches.played(units, played)
+        member.size = played.held
+        if number in member.early:
+            member.early.remove(number)
+            self.outcomes.append(Committed([done], []))
+        else:
+            member.held[number] = done
+        self.fill(member)
+
+    def _failed(self, member: Member, call: Any, units: list[Unit], error: BaseException) -> None:
+        """Take a batch that its actor did not return from: the batch itself may be the cause."""
+        line = f"{type(error).__name__}: {str(error).strip()}".split("\n")[0]
+        suspect = isinstance(error, ray.exceptions.RayTaskError)
+        if not suspect:
             if member.suspect is None:
                 member.suspect = member.calls[0]
-            member.calls.remove(call)
-            return member, units, failure, call is member.suspect
+            suspect = call is member.suspect  # rather than one that waited behind it
+            self._forget(member)
         member.calls.remove(call)
-        return member, units, played, False
+        self.outcomes += self.batches.lost(units, Failed(0, line, str(error)), suspect)
+        self.warm(member)
+        self.fill(member)
+
+    def _stored(self, call: Any) -> None:
+        """Take what an actor has put away."""
+        member = self.storing.pop(call)
+        member.asked = False
+        try:
+            kept: Kept = ray.get(call)
+        except ray.exceptions.RayTaskError as error:  # its rows can't be encoded
+            line = f"{type(error).__name__}: {str(error).strip()}".split("\n")[0]
+            for done in member.forget():
+                self.outcomes.append(Lost(done.good))
+                failure = Failed(0, line, str(error))
+                self.outcomes += self.batches.lost(done.good, failure, True)
+            return
+        except ray.exceptions.RayError:
+            self._forget(member)
+            return
+        if kept.keeper != member.keeper:
+            self._forget(member, but=kept.keeper)
+        member.early.update(number for number in kept.batches if number not in member.held)
+        batches = [member.held.pop(number) for number in kept.batches if number in member.held]
+        self.outcomes.append(Committed(batches, kept.segments))
+        if kept.problem:
+            self.outcomes.append(Refused(f"an actor could not write to the store: {kept.problem}"))
+
+    def _forget(self, member: Member, but: str = "") -> None:
+        """The rows that a member held are lost with its process; `but` names the new keeper."""
+        self.outcomes += self.batches.forgotten(member.forget())
+        member.keeper = but
 
 
 class RayExecutor:
@@ -220,6 +347,7 @@ class RayExecutor:
     Args:
         needed: the kernels to warm.
         instances: what is played; large ones travel to a node once.
+        store: where the rows go.
         address: None for a local Ray, else that of a cluster.
         actors: how many; None for one per CPU, on a cluster also of nodes that join later.
         plugins: modules that register algorithms.
@@ -231,12 +359,13 @@ class RayExecutor:
         self,
         needed: Sequence[Work],
         instances: Iterable[Instance],
+        store: Store,
         address: str | None,
         actors: int | None,
         plugins: Sequence[str],
     ) -> None:
         self.needed, self.address, self.actors = needed, address, actors
-        self.plugins = plugins
+        self.store, self.plugins = store, plugins
         self._contents = large_contents(instance.definition for instance in instances)
         self._stack = ExitStack()
         self._crew: Crew | None = None
@@ -259,43 +388,45 @@ class RayExecutor:
         for member in crew.members:
             crew.warm(member)
 
-    def play(self, batches: Batches) -> Iterator[Step]:
+    def play(self, batches: Batches, pace: Pace, view: View) -> Iterator[Step]:
         """Play all units; Ray must be running, as it is inside the context.
 
         Raises:
-            InputError: no actor can start.
+            InputError: no actor can start, or the store can't be written.
         """
         code = kernel_cache.code(self.plugins)
+        mark = self._stack.enter_context(landmark(self.store))
         crew = self._crew = Crew(
-            list(self.needed), [], lambda: simulator(self.plugins, code), self.actors
+            list(self.needed),
+            [],
+            lambda: simulator(self.plugins, code, mark),
+            self.actors,
+            batches,
+            view,
         )
         self.add([], self._contents)
-        while batches or crew.flying:
+        while batches or crew.busy:
             crew.grow()
-            outcomes: list[Outcome] = []
             for call in crew.wait(POLL_SECONDS):
-                outcomes += self._ended(crew, call, batches)
+                crew.ended(call)
             if batches.urgent:
                 for member in crew.members:
-                    crew.fill(member, batches)
-            yield Step(outcomes, crew.ready)
+                    crew.fill(member)
+            crew.put_away(pace)
+            yield Step(crew.told(), crew.ready)
 
-    def _ended(self, crew: Crew, call: Any, batches: Batches) -> Iterator[Outcome]:
-        """What the end of a call comes to; its actor gets new batches."""
-        if call in crew.warming:
-            warmed = crew.warmed(call)
-            if isinstance(warmed, Refused):
-                yield warmed
-            elif warmed is not None:
-                crew.fill(warmed, batches)
-            return
-        member, units, came, suspect = crew.landed(call)
-        if isinstance(came, Played):
-            yield from batches.played(units, came)
-        else:
-            yield from batches.lost(units, came, suspect)
-            crew.warm(member)
-        crew.fill(member, batches)
+    def settle(self) -> list[Outcome]:
+        """Ask all actors that hold rows to put them away, and wait a while for them."""
+        crew = self._crew
+        if crew is None:
+            return []
+        for member in crew.members:
+            crew.ask(member)
+        deadline = time.monotonic() + SETTLE_SECONDS
+        while crew.storing and (left := deadline - time.monotonic()) > 0:
+            for call in ray.wait(list(crew.storing), num_returns=1, timeout=left)[0]:
+                crew.ended(call)
+        return crew.told()
 
     def _weight(self) -> int:
         """Bytes of the large instances that the object store has to hold."""

@@ -1,7 +1,8 @@
 """Rows: what units of work leave behind, as Arrow tables.
 
 One row per (cell, replicate), deterministic columns only. The `instance` column is derived from
-the definition, so a row does not depend on how the sweep that made it was written.
+the definition, so a row does not depend on how the sweep that made it was written. A cell's
+checkpoints follow from its T, so they are left null (`sweep.store.columns`).
 """
 
 from __future__ import annotations
@@ -40,10 +41,12 @@ def recorded(horizons: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
 
 
 @lru_cache(maxsize=1024)
-def _kept(T: int, horizons: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+def kept(T: int, horizons: tuple[int, ...]) -> tuple[np.ndarray, slice | np.ndarray]:
     """A cell's own checkpoints, whatever else the run recorded, and where the run has them."""
     own = checkpoints.grid(T)
-    return own, np.searchsorted(recorded(horizons)[0], own)
+    at = np.searchsorted(recorded(horizons)[0], own)
+    # A slice copies nothing.
+    return own, slice(0, len(own)) if at[-1] == len(own) - 1 else at
 
 
 class RowBuilder:
@@ -51,11 +54,15 @@ class RowBuilder:
 
     def __init__(self, family: Family) -> None:
         self.family = family
+        self._begin()
+
+    def _begin(self) -> None:
+        self.size = 0  # bytes that are gathered, about
         self.identities: list[Mapping[str, Any]] = []
         self.counts: list[int] = []  # rows of each identity
         self.starts: list[int] = []  # their first replicates
         self.values: dict[str, list[np.ndarray]] = {
-            name: [] for name in ("checkpoints", "regret", *(c.name for c in family.columns))
+            name: [] for name in ("regret", *(column.name for column in self.family.columns))
         }
 
     def add(self, unit: Unit, outcome: Outcome) -> None:
@@ -66,18 +73,16 @@ class RowBuilder:
             self.identities.append({**common, "T": T, "cell": cell})
             self.counts.append(count)
             self.starts.append(unit.start)
+            regret = np.zeros((count, 0))
             if self.family.has_regret:
-                kept, at = _kept(T, unit.horizons)
-                self.values["checkpoints"].append(kept[None].repeat(count, axis=0))
-                self.values["regret"].append(outcome["regret"][:, at])
-            else:
-                self.values["checkpoints"].append(np.zeros((count, 0), np.int64))
-                self.values["regret"].append(np.zeros((count, 0)))
+                regret = outcome["regret"][:, kept(T, unit.horizons)[1]]
+            self.values["regret"].append(regret)
             for column in self.family.columns:
                 self.values[column.name].append(outcome[column.name][:, h])
+            self.size += sum(parts[-1].nbytes for parts in self.values.values())
 
     def table(self) -> pa.Table:
-        """The rows, unit by unit."""
+        """The rows, unit by unit; what comes next begins anew."""
         owners = pa.array(np.repeat(np.arange(len(self.counts)), self.counts))
         arrays = {
             name: pa.array([identity[name] for identity in self.identities], kind).take(owners)
@@ -91,10 +96,18 @@ class RowBuilder:
                 ]
             )
         )
-        lists = {"checkpoints", "regret", *(c.name for c in self.family.columns if c.is_list)}
+        lists = {"regret", *(column.name for column in self.family.columns if column.is_list)}
         for name, parts in self.values.items():
             arrays[name] = _lists(parts) if name in lists else pa.array(np.concatenate(parts))
-        return pa.table(arrays, schema=schema(self.family))
+        columns = schema(self.family)
+        rounds = columns.field("checkpoints").type
+        arrays["checkpoints"] = (
+            pa.nulls(len(owners), rounds)
+            if self.family.has_regret
+            else pa.repeat(pa.scalar([], rounds), len(owners))
+        )
+        self._begin()
+        return pa.table(arrays, schema=columns)
 
 
 def _lists(parts: list[np.ndarray]) -> pa.ListArray:

@@ -28,6 +28,7 @@ class Settings:
     seed: int
     store: str
     dry_run: bool
+    report: bool
     plugins: tuple[str, ...]
     chapters: tuple[str, ...]
     grid: Mapping[str, Any]
@@ -78,6 +79,7 @@ def settings(config: Any, grid_name: str) -> Settings:
         seed=check_count("seed", plain["seed"], 0),
         store=plain["store"],
         dry_run=plain["dry_run"],
+        report=plain["report"],
         plugins=tuple(plain["plugins"]),
         chapters=tuple(plain["chapters"]),
         grid=grid,

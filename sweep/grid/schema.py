@@ -55,6 +55,7 @@ class SweepSchema:
     seed: Any = 0
     store: str = "results"
     dry_run: bool = False
+    report: bool = True
     plugins: list[str] = field(default_factory=list)
     chapters: list[str] = field(default_factory=list)
     grid: GridSchema = field(default_factory=GridSchema)

@@ -20,9 +20,10 @@ from sweep.grid.effort import More, grid_targets
 from sweep.grid.inventory import Inventory
 from sweep.grid.plan import Plan, Section
 
-REPLICATE_OVERHEAD = 25e-6  # seconds: building and writing a row
+REPLICATE_OVERHEAD = 4e-6  # seconds: building and encoding a row
 STEP = 1e-9  # seconds of an elementary step, before measurements correct it
 UNIT_SECONDS = 1.0
+UNIT_REPLICATES = 10_000  # at most, so that what a unit records fits in some tens of megabytes
 
 # A correction factor by (algorithm, version, kind of instance), from measured seconds.
 Corrections = Mapping[tuple[str, int, str], float]
@@ -218,7 +219,8 @@ class Pending:
         return expected_seconds(section.algorithm, instance, epsilon, T, self.corrections)
 
     def _size(self, replicates: int, seconds: float) -> int:
-        return self.block or max(1, min(replicates, math.floor(UNIT_SECONDS / seconds)))
+        most = min(replicates, UNIT_REPLICATES, math.floor(UNIT_SECONDS / seconds))
+        return self.block or max(1, most)
 
     def _spans(
         self, cell: int, section: Section, low: np.ndarray, high: np.ndarray

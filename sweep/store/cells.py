@@ -140,9 +140,7 @@ class Index:
             return cls(store, cells, own._replace(spans=spans), [])
         runs = longer_runs.find(store.place, names, short, cells.described, target)
         both = scanning.merged([own._replace(spans=spans), runs.found])
-        order = np.lexsort(
-            (both.spans["first"], both.spans["longer"] > 0, both.spans["cell"])
-        )
+        order = np.lexsort((both.spans["first"], both.spans["longer"] > 0, both.spans["cell"]))
         # What is cut has no outcome: the columns are those of the cells' own rows.
         return cls(store, cells, Found(both.spans[order], both.parts, own.outcomes), runs.T)
 
@@ -170,9 +168,7 @@ class Index:
             used, picked["part"] = np.unique(picked["part"], return_inverse=True)
             cells = spans["cell"][starts[places]].astype(np.int64)
             parts = [self.found.parts[i] for i in used]
-            yield Portion(
-                self.store.root, cells, rounds[cells], picked, parts, self.longer, schema
-            )
+            yield Portion(self.store.root, cells, rounds[cells], picked, parts, self.longer, schema)
 
 
 def covered(spans: np.ndarray, cells: int) -> np.ndarray:
@@ -375,4 +371,3 @@ def _check(rows: pa.Table, place: Place) -> None:
 def replicates_below(rows: pa.Table, target: int) -> pa.Table:
     """The first rows of a cell, those of replicates below `target`."""
     return rows.slice(0, int(np.searchsorted(rows["replicate"].to_numpy(), target)))
-

@@ -53,7 +53,11 @@ class Found(NamedTuple):
 
 
 def scan(
-    place: Place, names: Sequence[str], columns: Sequence[str], number: Numbering, target: np.ndarray | int
+    place: Place,
+    names: Sequence[str],
+    columns: Sequence[str],
+    number: Numbering,
+    target: np.ndarray | int,
 ) -> Found:
     """The spans of all rows that are wanted; `cell` is the number that `number` gives.
 
@@ -106,7 +110,11 @@ def read(place: Place, name: str, parse: Callable[[pa.NativeFile], Result]) -> R
 
 
 def _scan(
-    source: pa.NativeFile, name: str, columns: Sequence[str], number: Numbering, target: np.ndarray | int
+    source: pa.NativeFile,
+    name: str,
+    columns: Sequence[str],
+    number: Numbering,
+    target: np.ndarray | int,
 ) -> Found:
     """The spans of one segment."""
     columns = list(dict.fromkeys([*columns, "replicate"]))

@@ -39,6 +39,14 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
+class Segment:
+    """A segment that is made: its name, and its content as far as it is not in the store yet."""
+
+    name: str
+    content: pa.Buffer | None
+
+
+@dataclass(frozen=True)
 class Damaged:
     """A segment that can't be used: its name and, in a line, why."""
 
@@ -70,25 +78,29 @@ class SegmentWriter:
         return int(self.sink.tell())
 
     def add(self, table: pa.Table) -> None:
-        """Append rows, in row groups that readers can skip."""
-        per_row = max(1, table.nbytes // max(1, table.num_rows))
-        self._writer.write_table(table, row_group_size=max(1, ROW_GROUP // per_row))
+        """Append rows, in even row groups that readers can skip."""
+        groups = max(1, round(table.nbytes / ROW_GROUP))
+        self._writer.write_table(table, row_group_size=max(1, -(-table.num_rows // groups)))
         self.rows += table.num_rows
 
-    def commit(self, place: Place, folder: str) -> str:
-        """Write the segment; returns its name."""
+    def close(self) -> Segment:
+        """The whole segment, under a name that no other has."""
         self._writer.close()
         content = self.sink.getvalue()
-        name = f"{uuid.uuid4().hex}-{hashlib.sha256(content).hexdigest()[:16]}.parquet"
-        place.write(f"{folder}/{name}", content)
-        return name
+        digest = hashlib.sha256(content).hexdigest()[:16]
+        return Segment(f"{uuid.uuid4().hex}-{digest}.parquet", content)
+
+    def commit(self, place: Place, folder: str) -> None:
+        """Write the segment."""
+        segment = self.close()
+        place.write(f"{folder}/{segment.name}", segment.content)
 
 
-def commit(place: Place, folder: str, table: pa.Table) -> str:
-    """Write a table as a new segment of a folder; returns its name."""
+def commit(place: Place, folder: str, table: pa.Table) -> None:
+    """Write a table as a new segment of a folder."""
     writer = SegmentWriter(table.schema)
     writer.add(table)
-    return writer.commit(place, folder)
+    writer.commit(place, folder)
 
 
 @contextmanager

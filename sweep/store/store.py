@@ -28,7 +28,7 @@ from sweep.store import definitions, mirror, segments, timings
 from sweep.store.errors import UNREACHABLE, one_line
 from sweep.store.files import make_folder, unmake
 from sweep.store.places import Place
-from sweep.store.segments import ROWS, TIMINGS, Damaged, DamageError, VanishedError
+from sweep.store.segments import ROWS, TIMINGS, Damaged, DamageError, Segment, VanishedError
 
 SWEEPS, DAMAGED = "sweeps", "damaged"
 LISTINGS = 10  # at most, of a folder that changes while it is listed
@@ -104,6 +104,11 @@ class Store:
             InputError: the object store can't be written.
         """
         self._append(ROWS, tables)
+
+    def keep_segment(self, segment: Segment) -> None:
+        """Commit a segment of rows that was made elsewhere; raises as `append_rows` does."""
+        with self._written():
+            self.place.write(f"{ROWS}/{segment.name}", segment.content)
 
     def append_timings(self, table: pa.Table) -> None:
         """Commit timings as a new segment; raises as `append_rows` does."""

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -53,6 +54,15 @@ def rows(store: Path) -> pa.Table:
 def keys(table: pa.Table) -> list[tuple[str, int]]:
     """(cell, replicate) of each row."""
     return list(zip(table["cell"].to_pylist(), table["replicate"].to_pylist(), strict=True))
+
+
+def distinct(table: pa.Table) -> pa.Table:
+    """The rows each once; those of one cell and replicate must be equal. They come sorted."""
+    named = keys(table)
+    again = [i for i in range(1, len(named)) if named[i] == named[i - 1]]
+    second = np.array(again, np.int64)
+    assert table.take(second).equals(table.take(second - 1))
+    return table.filter(pa.array(np.isin(np.arange(len(named)), again, invert=True)))
 
 
 def wait_for(condition: Callable[[], bool], seconds: float = LIMIT) -> None:

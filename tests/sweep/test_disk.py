@@ -12,19 +12,20 @@ from sweep import run as running
 from sweep.__main__ import main
 from sweep.engine import driver as driving
 from sweep.store import Store
+from sweep.store.segments import Segment
 
 
 def test_a_full_disk_is_one_line(tmp_path, monkeypatch, capsys):
     """The commit of rows fails as it does on a full disk; what was there before stays."""
 
-    def full(self: Store, tables: object) -> None:
+    def full(self: Store, segment: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
     def fails(self: driving.Driver, *unused: object) -> None:
-        self.job.store.append_rows([])
+        self.job.store.keep_segment(Segment("x.parquet", None))
         raise AssertionError("the commit must fail")
 
-    monkeypatch.setattr(Store, "append_rows", full)
+    monkeypatch.setattr(Store, "keep_segment", full)
     monkeypatch.setattr(driving.Driver, "carry_out", fails)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "argv", ["sweep", "+grid=quickstart", "tracking=none"])

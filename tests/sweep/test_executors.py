@@ -7,19 +7,30 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
+import psutil
+import pyarrow as pa
 import pytest
-from commands import family, finish, rows, start, sweep
+from commands import distinct, family, finish, rows, start, sweep, wait_for
 from test_plan import planned
+from undisturbed import undisturbed_rows
 
 from algos.bandit import adap
-from sweep.engine.batches import Batches
+from sweep.engine import ray_executor
+from sweep.engine.batches import Abandoned, Batches, Committed, Done, Lost, Outcome
 from sweep.engine.executors import RAY_STARTS, choose
 from sweep.engine.inline_executor import InlineExecutor
+from sweep.engine.pace import Pace
 from sweep.engine.worker import Failed
 from sweep.grid.effort import fixed
-from sweep.grid.units import Pending
+from sweep.grid.units import Pending, Unit
+from sweep.store import Store
+from sweep.store.landmarks import Landmark
+from sweep.store.segments import Segment
 
 GRID = ("+grid=quickstart", "grid.algorithm=[adap_ucb,dp_se]", "grid.epsilon=[0.1,1]",
         "grid.replicates=6")  # fmt: skip
@@ -28,7 +39,7 @@ GRID = ("+grid=quickstart", "grid.algorithm=[adap_ucb,dp_se]", "grid.epsilon=[0.
 def chosen(*overrides: str) -> str:
     """The name of the executor that a grid gets."""
     plan, checked = planned(*overrides)
-    return type(choose(checked, Pending(plan), fixed, print)).__name__
+    return type(choose(checked, Pending(plan), Store("results"), fixed, print)).__name__
 
 
 def test_what_takes_less_than_starting_ray_is_played_here():
@@ -127,17 +138,141 @@ def test_units_that_fail_are_tried_and_given_up():
     assert batches.take(100) == innocent
 
 
-def test_the_inline_executor_plays_what_is_added_between_steps():
+def test_the_inline_executor_plays_what_is_added_between_steps(tmp_path):
     plan, _ = planned(*GRID)
     pending = Pending(plan, block=6)
     units = list(pending)
     batches = Batches(pending)
-    rows_played = 0
-    for number, step in enumerate(InlineExecutor().play(batches)):
-        rows_played += sum(len(table) for o in step.outcomes for table in o.played.tables.values())
+    safe: list[Unit] = []
+    store = Store(tmp_path)
+    store.open_for_writing()
+    for number, step in enumerate(InlineExecutor(store).play(batches, Pace(), "nothing")):
+        for outcome in step.outcomes:
+            if isinstance(outcome, Committed):
+                assert not any(segment.content for segment in outcome.segments)
+                safe += [unit for done in outcome.batches for unit in done.good]
         if number == 0:
             batches.add(units[:1])
-    assert rows_played == sum(unit.rows for unit in [*units, units[0]]) and not batches
+    assert sorted(safe, key=repr) == sorted([*units, units[0]], key=repr) and not batches
+    assert rows(tmp_path).num_rows == sum(unit.rows for unit in safe)
+
+
+MANY = ("+grid=quickstart", "grid.algorithm=[adap_ucb,dp_se]", "grid.replicates=60")
+
+
+class Local:
+    """A sweep on two real actors of a local Ray, step by step."""
+
+    def __init__(self, folder: Path) -> None:
+        plan, _ = planned(*MANY)
+        self.pending = Pending(plan, block=5)
+        self.store = Store(folder)
+        self.store.open_for_writing()
+        self.executor = ray_executor.RayExecutor(
+            self.pending.kernels(), plan.instances, self.store, None, 2, ()
+        )
+        self.batches = Batches(self.pending)
+        self.outcomes: list[Outcome] = []
+
+    def play(self) -> Iterator[None]:
+        """Play all units and write what is handed over; stops after each step."""
+        for step in self.executor.play(self.batches, Pace(), "nothing"):
+            self.take(step.outcomes)
+            yield
+
+    def take(self, outcomes: Sequence[Outcome]) -> None:
+        self.outcomes += outcomes
+        for segment in self.segments(outcomes):
+            if segment.content is not None:
+                self.store.keep_segment(segment)
+
+    def segments(self, outcomes: Sequence[Outcome]) -> list[Segment]:
+        found = [outcome.segments for outcome in outcomes if isinstance(outcome, Committed)]
+        return [segment for segments in found for segment in segments]
+
+    @property
+    def safe(self) -> int:
+        """Rows that the driver knows to be safe."""
+        found = [outcome.batches for outcome in self.outcomes if isinstance(outcome, Committed)]
+        return sum(unit.rows for batches in found for done in batches for unit in done.good)
+
+    @property
+    def done(self) -> list[Done]:
+        return [outcome for outcome in self.outcomes if isinstance(outcome, Done)]
+
+
+@pytest.fixture(scope="module")
+def undisturbed() -> pa.Table:
+    """The rows of MANY, simulated in this process."""
+    return undisturbed_rows(*MANY)
+
+
+def test_half_of_the_actors_cannot_reach_the_store(undisturbed, tmp_path, monkeypatch):
+    simulator, elsewhere = ray_executor.simulator, Landmark(str(tmp_path / "no"), "x", b"")
+    marks = []
+
+    def make(plugins: Sequence[str], code: str, mark: Landmark) -> Any:
+        marks.append(elsewhere if len(marks) % 2 else mark)
+        return simulator(plugins, code, marks[-1])
+
+    monkeypatch.setattr(ray_executor, "simulator", make)
+    local = Local(tmp_path / "store")
+    with local.executor:
+        for _ in local.play():
+            pass
+    assert len(marks) == 2
+    written = {segment.content is None for segment in local.segments(local.outcomes)}
+    assert written == {True, False}  # both kinds of actors have left some
+    assert rows(tmp_path / "store").equals(undisturbed)
+    assert local.safe == undisturbed.num_rows
+    assert not list((tmp_path / "store" / "rows").glob(".*"))
+
+
+def test_rows_that_die_with_an_idle_actor_are_made_again(undisturbed, tmp_path, monkeypatch):
+    """Ray restarts it before the driver asks anything of it, so that no call fails."""
+    monkeypatch.setattr(Pace, "is_due", lambda *unused: False)
+    local = Local(tmp_path)
+    with local.executor:
+        steps = local.play()
+        while len(local.done) < 4:
+            next(steps)
+        time.sleep(2.0)  # what they were given ahead is played by now
+        before = simulators()
+        for one in before:
+            one.kill()
+        wait_for(lambda: len(set(simulators()) - set(before)) == 2)
+        for _ in steps:
+            pass
+    lost = [outcome for outcome in local.outcomes if isinstance(outcome, Lost)]
+    assert lost and sum(unit.rows for one in lost for unit in one.units) > 0
+    assert not any(isinstance(outcome, Abandoned) for outcome in local.outcomes)
+    assert distinct(rows(tmp_path)).equals(undisturbed)
+    assert local.safe == undisturbed.num_rows
+
+
+def test_what_is_played_is_put_away_when_a_sweep_is_interrupted(undisturbed, tmp_path, monkeypatch):
+    monkeypatch.setattr(Pace, "is_due", lambda *unused: False)
+    local = Local(tmp_path)
+    with local.executor:
+        steps = local.play()
+        while len(local.done) < 3:
+            next(steps)
+        steps.close()
+        assert local.safe == 0
+        local.take(local.executor.settle())
+    played = sum(unit.rows for done in local.done for unit in done.good)
+    assert 0 < played <= local.safe <= rows(tmp_path).num_rows
+    assert rows(tmp_path).num_rows < undisturbed.num_rows
+
+
+def simulators() -> list[psutil.Process]:
+    """The actors below this process."""
+    found = []
+    for process in psutil.Process().children(recursive=True):
+        with suppress(psutil.Error):
+            if process.name().startswith("ray::Simulator"):
+                found.append(process)
+    return found
 
 
 def test_ray_still_reads_its_settings_when_it_is_asked(tmp_path):

@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from test_plan import BASE, planned
-from undisturbed import unit_rows
+from undisturbed import played_units, unit_rows
 
 from algos import simulate
 from algos.blocks import is_compiled
 from algos.checkpoints import grid
-from sweep.engine.worker import play_units, warm
+from sweep.engine.worker import warm
 from sweep.grid.units import Pending
 
 ORDER = [("cell", "ascending"), ("replicate", "ascending")]
@@ -26,10 +26,10 @@ def played(block: int | None, seed: int = 0, order: int | None = None, *more: st
     units = list(Pending(plan, block=block))
     if order is not None:
         units = [units[i] for i in np.random.default_rng(order).permutation(len(units))]
-    played = play_units(units)
+    played, [table] = played_units(units)
     assert played.done == list(range(len(units))) and not played.failed
     assert played.timings.num_rows == len(units)
-    return played.tables["bandit"].sort_by(ORDER)
+    return table.sort_by(ORDER)
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,8 @@ def test_rows_are_what_simulate_returns(whole):
             replicates=20,
         )  # fmt: skip
         for row, regret, pulls in zip(rows, direct.regret, direct.pulls, strict=True):
-            assert row["checkpoints"] == direct.checkpoints.tolist() == grid(cell.T).tolist()
+            assert row["checkpoints"] is None  # they follow from T
+            assert direct.checkpoints.tolist() == grid(cell.T).tolist()
             assert row["regret"] == regret.tolist() and row["pulls"] == pulls.tolist()
             assert sum(row["pulls"]) == row["T"] == cell.T
             assert row["instance"] == "azize_fig3" and row["K"] == 5 and row["N"] is None
@@ -81,9 +82,9 @@ def test_a_family_with_fewer_rounds_than_arms():
     units = list(Pending(plan, block=3))
     assert len(units) == 4 * 2 * sum(per_algorithm.values())  # all are anytime
     warm(Pending(plan).kernels())
-    played = play_units(units)
+    played, [table] = played_units(units)
     assert not played.failed
-    table = played.tables["full_information"].sort_by(ORDER)
+    table = table.sort_by(ORDER)
     assert table.num_rows == 4 * len(plan)
     for cell in plan:
         rows = table.filter(pa.compute.equal(table["cell"], cell.id)).to_pylist()
@@ -102,10 +103,10 @@ def test_a_kernel_that_raises_fails_its_unit_only():
     plan, _ = planned(*BASE, "grid.algorithm=[adap_ucb]")
     units = list(Pending(plan, block=20))
     broken = dataclasses.replace(units[0], seed=-1)  # refused where states are made
-    played = play_units([units[0], broken, units[1]])
+    played, [table] = played_units([units[0], broken, units[1]])
     assert played.done == [0, 2]
     alone = [unit_rows(unit) for unit in units[:2]]
-    assert played.tables["bandit"].equals(pa.concat_tables(alone).combine_chunks())
+    assert table.equals(pa.concat_tables(alone).combine_chunks())
     [failed] = played.failed
     assert failed.unit == 1
     assert "ValueError" in failed.error and "seeding" in failed.traceback

@@ -16,6 +16,7 @@ import analysis
 from algos import InputError, simulate
 from analysis.report.terminal import show
 from sweep.engine.points import Points
+from sweep.engine.worker import Worker
 from sweep.grid.manifest import families, manifest
 from sweep.grid.units import Pending
 from sweep.store import Store, Sweep
@@ -139,7 +140,7 @@ def test_tracking_has_no_points_of_cells_without_regret(tmp_path):
         points = Points(plan, limit)
         assert points.runs == []
         for unit in Pending(plan):
-            assert list(points.add(unit, unit_rows(unit))) == []
+            assert points.view == "nothing" and not list(points.add(unit, [None] * len(unit.cells)))
     mixed, _ = planned(
         "grid.algorithm=[{name:dp_exp_nas,alpha:0.3},adap_ucb]",
         "grid.instance=[azize_fig3,{name:two_point,mu:0.3}]",
@@ -147,8 +148,11 @@ def test_tracking_has_no_points_of_cells_without_regret(tmp_path):
     )  # fmt: skip
     points = Points(mixed, 100)
     assert len(points.runs) == 2
-    found = [run for unit in Pending(mixed)
-             for run, _ in points.add(unit, unit_rows(unit))]  # fmt: skip
+    found = [
+        run
+        for unit in Pending(mixed)
+        for run, _ in points.add(unit, Worker(None).play(0, [unit], points.view).shown[0])
+    ]
     assert sorted(found) == sorted(spec.id for spec in points.runs)
     empty = np.zeros((5, 0))
     assert list(points.complete((cell.id, empty[0], empty) for cell in plan)) == []

@@ -148,9 +148,7 @@ def _across_horizons(
     means = np.array([cell.regret_T for cell in used])
     drawn = np.stack([cell.means for cell in used if cell.means is not None])
     slope = float(means @ weights)
-    same = all(
-        cell.spread <= 1e-12 * abs(mean) for cell, mean in zip(used, means, strict=True)
-    )
+    same = all(cell.spread <= 1e-12 * abs(mean) for cell, mean in zip(used, means, strict=True))
     slope_low, slope_high = np.percentile(weights @ drawn, [2.5, 97.5])
     fewest = min(cell.n for cell in used)
     wider = small_sample(fewest)
@@ -169,4 +167,3 @@ def _across_horizons(
         same,
         f"fitted over {len(used)} horizons",
     )
-

@@ -81,5 +81,3 @@ def series_of(data: Data, measure: MeasurePoint) -> list[Series]:
             Series(info, rows["cell"].tolist(), epsilon, points, measure.draws, measure.seed)
         )
     return found
-
-
