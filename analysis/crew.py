@@ -131,7 +131,7 @@ class _Member:
                 raise _Died from error
         if not good:
             raise answer
-        return answer  # type: ignore[no-any-return]
+        return answer
 
     def end(self) -> None:
         """End the process, whatever it does."""

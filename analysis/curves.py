@@ -129,7 +129,10 @@ def cells(df: pd.DataFrame) -> Iterator[Curves]:
     others = [name for name in df.columns if name not in {*MANIFEST.names, *ROW_COLUMNS}]
     groups = df.groupby(CELL_KEYS, sort=False).indices
     first = df.drop_duplicates(CELL_KEYS)
-    grids, curves = df["checkpoints"].to_numpy(), df["regret"].to_numpy()
+    if {"checkpoints", "regret"} <= set(df.columns):
+        grids, curves = df["checkpoints"].to_numpy(), df["regret"].to_numpy()
+    else:  # a table of outcomes alone
+        grids = curves = np.fromiter([np.empty(0)] * len(df), dtype=object, count=len(df))
     for info in first[info_columns].to_dict("records"):
         at = groups[info["cell"], info["instance"]]
         outcomes = {name: df[name].iloc[at] for name in others}

@@ -13,7 +13,7 @@ from analysis.statistics.bootstrap import interval
 
 
 class MeanCurve(NamedTuple):
-    """A cell's mean regret at checkpoints t >= 2 with its 95 % interval, each (m,); n replicates."""
+    """The mean regret of n replicates at checkpoints t >= 2, and its 95 % interval: each (m,)."""
 
     t: NDArray[np.int64]
     mean: Floats

@@ -44,10 +44,10 @@ class MeasureStopping:
     def __call__(self, cell: Curves) -> Stopping | None:
         if "stop_time" not in cell.outcomes:
             return None
-        known = ~np.isnan(cell.outcomes["stop_time"].astype(float))
-        columns = (cell.outcomes[name][known] for name in ("stop_time", "halted", "estimate"))
-        used, halted, estimate = columns
-        used, halted = used.astype(float), halted.astype(bool)
+        used = cell.outcomes["stop_time"].astype(float)
+        known = ~np.isnan(used)
+        used, halted = used[known], cell.outcomes["halted"][known].astype(bool)
+        estimate = cell.outcomes.get("estimate", np.full(len(known), math.nan))[known]
         parameters = parameters_of(cell.info["parameters"])
         alpha, mu = parameters.get("alpha", math.nan), float(cell.info["means"][0])
         errors = np.abs(estimate.astype(float)[halted] - mu)

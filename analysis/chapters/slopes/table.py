@@ -134,7 +134,7 @@ def _horizons(table: pd.DataFrame) -> list[np.ndarray]:
 def _within(horizons: np.ndarray, rounds: np.ndarray, low: float, high: float) -> np.ndarray:
     """The places whose horizons lie in a window."""
     T = rounds[horizons]
-    return horizons[(T >= low * (1 - 1e-12)) & (T <= high * (1 + 1e-12))]
+    return horizons[(low * (1 - 1e-12) <= T) & (high * (1 + 1e-12) >= T)]
 
 
 def _across_horizons(

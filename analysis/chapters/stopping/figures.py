@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from analysis import drawing
+from analysis.curves import parameters_of
 from analysis.drawing.epsilon import (
     baseline_series,
     epsilon_axis,
@@ -19,7 +20,6 @@ from analysis.drawing.epsilon import (
     private_series,
     thinned,
 )
-from analysis.curves import parameters_of
 from analysis.labels import differences, settings, shape_of, with_labels
 from analysis.words import number, range_text, replicates, spread
 

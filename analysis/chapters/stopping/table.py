@@ -28,6 +28,8 @@ def stopping(df: pd.DataFrame, draws: int = DRAWS, seed: int = 0) -> pd.DataFram
     |estimate - mu| > alpha |mu|), miss (their share) with its interval, NaN without estimates;
     note. `draws` and `seed` are the bootstrap's.
     """
+    if "stop_time" not in df:
+        return pd.DataFrame(columns=COLUMNS).astype({"K": "Int64", "N": "Int64"})
     return stopping_of(Data(Loaded(df)), MeasureStopping(draws, seed))
 
 
