@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import shlex
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -28,6 +28,7 @@ from sweep.engine.interrupts import Stoppable
 from sweep.engine.kernels import check_kernels, uncompiled
 from sweep.engine.machine import cores
 from sweep.engine.points import Points
+from sweep.engine.progress import Compiling
 from sweep.grid.config import Settings
 from sweep.grid.effort import Rule, fixed
 from sweep.grid.inventory import Inventory
@@ -162,8 +163,7 @@ class Invocation:
             try:
                 if job.pending:
                     executor = choose(settings, job.pending, store, job.rule, self.say)
-                    if settings.address is not None:  # a cluster that isn't there is told first
-                        stack.enter_context(executor)
+                    stack.enter_context(executor)
                     self._check_kernels()
             except BaseException:  # nothing has been written
                 unmake(made)
@@ -172,7 +172,7 @@ class Invocation:
             self.say_what_is_planned()
             try:
                 with Stoppable() as stoppable:
-                    status = self._recorded(executor, stoppable)
+                    status = self._recorded(executor, stoppable, stack)
                 if url := store.publish_sweep(job.name):
                     self.say(f"report and record are in {url}")
                 return status
@@ -193,14 +193,21 @@ class Invocation:
             InputError: a kernel doesn't compile.
         """
         kernels, plugins = self.job.pending.kernels(), self.settings.plugins
-        if count := uncompiled(kernels, plugins):
-            self.say(f"compiling {count} kernels, for the first time on this machine")
-        check_kernels(kernels, plugins, cores())
+        missing = uncompiled(kernels, plugins)
+        if missing:
+            self.say(f"compiling {len(missing)} kernels, for the first time on this machine")
+        with Compiling(self.console, len(missing)) as display:
+            check_kernels(missing, plugins, cores(), display.update)
 
-    def _recorded(self, executor: Executor | None, stoppable: Stoppable) -> int:
-        """Record, simulate, analyse and track; returns the exit status."""
+    def _recorded(self, executor: Executor | None, stoppable: Stoppable, stack: ExitStack) -> int:
+        """Record, simulate, analyse and track; returns the exit status.
+
+        An executor that is needed after all joins the others on the stack.
+        """
         job, settings = self.job, self.settings
         self._write_record()
+        if executor is not None and self.mode != "none":
+            executor.ready()  # a process of W&B's would inherit what is meant for Ray's
         points = Points(job.plan, settings.tracked_runs if self.mode != "none" else 0)
         config = dict(settings.resolved)
         tracker = Tracker(
@@ -209,7 +216,7 @@ class Invocation:
         driver = Driver(job, points, tracker, self.console)
         earlier = driver.counts.replicates_done > 0
         try:
-            self._play(driver, executor, stoppable)
+            self._play(driver, executor, stoppable, stack)
             published = self._answer(driver, points, tracker, earlier)
         except KeyboardInterrupt:
             counts = driver.counts
@@ -235,18 +242,26 @@ class Invocation:
         job.write_manifest()
         store.keep_definitions(large_contents(one.definition for one in job.plan.instances))
 
-    def _play(self, driver: Driver, executor: Executor | None, stoppable: Stoppable) -> None:
+    def _play(
+        self,
+        driver: Driver,
+        executor: Executor | None,
+        stoppable: Stoppable,
+        stack: ExitStack,
+    ) -> None:
         """Play what is pending and what the rule asks for; note what failed."""
         if driver.prepare():
-            joined = executor is not None and self.settings.address is not None
             if executor is None:
                 self._check_kernels()
                 executor = choose(
                     self.settings, self.job.pending, self.store, self.job.rule, self.say
                 )
+                stack.enter_context(executor)
             self.say(executor.opening)
-            with nullcontext() if joined else executor:
-                driver.carry_out(executor, stoppable)
+            executor.ready()
+            driver.carry_out(executor, stoppable)
+        if executor is not None:
+            executor.release()
         self.job.record.write_failures(driver.failures)
 
     def _answer(self, driver: Driver, points: Points, tracker: Tracker, earlier: bool) -> bool:

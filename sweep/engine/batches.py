@@ -76,10 +76,11 @@ Outcome = Done | Committed | Lost | Abandoned | Refused
 
 @dataclass(frozen=True)
 class Step:
-    """What has come since the last step, and how many actors are at work."""
+    """What has come since the last step; how many actors are at work, and how many warm up."""
 
     outcomes: list[Outcome]
     actors: int
+    warming: int = 0
 
 
 class Batches:
@@ -179,6 +180,13 @@ class Executor(Protocol):
 
     def __exit__(self, *error: object) -> None: ...
 
+    def ready(self) -> None:
+        """Wait until all is there that playing needs.
+
+        Raises:
+            InputError: it can't be had.
+        """
+
     def play(self, batches: Batches, pace: Pace, view: View) -> Iterator[Step]:
         """Play all units, also those that are added between steps; a step a few times a second.
 
@@ -187,6 +195,9 @@ class Executor(Protocol):
             pace: how often rows are put away.
             view: what W&B is shown of the units.
         """
+
+    def release(self) -> None:
+        """Begin to end what was started: nothing more is to be played. Leaving waits for it."""
 
     def settle(self) -> list[Outcome]:
         """Have the rows put away that are held, after `play` was interrupted; soon, or not at all.

@@ -156,7 +156,7 @@ class Driver:
         try:
             with Display(self.console, self.counts) as display:
                 for step in executor.play(self.batches, self.pace, self.points.view):
-                    self.counts.actors = step.actors
+                    self.counts.actors, self.counts.warming = step.actors, step.warming
                     self._take(step.outcomes)
                     due = self.pace.is_due(self.flushed, 0, 1)
                     if due:

@@ -65,6 +65,12 @@ class InlineExecutor:
                     self.show(outcome.failure.traceback)
             yield Step(self._told(), 1)
 
+    def ready(self) -> None:
+        """Nothing is needed."""
+
+    def release(self) -> None:
+        """Nothing was started."""
+
     def settle(self) -> list[Outcome]:
         """Put away what is held."""
         self._put_away()

@@ -17,8 +17,8 @@ import os
 import re
 import signal
 import traceback
-from collections.abc import Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
 from multiprocessing import get_context
@@ -36,6 +36,7 @@ from algos.errors import InputError, Words, shown
 from algos.registry import load_plugins
 from algos.work import Work
 
+TELL_SECONDS = 0.5  # between words on how compilation goes, at most
 WIDTH = 120  # letters of Numba's reason, and of the line of code
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 FAILED, SEAM = (
@@ -48,42 +49,61 @@ config: Any = numba_config
 OURS = str(Path(kernel_cache.__file__).parent)
 
 
-def check_kernels(needed: Sequence[Work], plugins: Sequence[str], cores: int) -> None:
+def check_kernels(
+    needed: Sequence[Work],
+    plugins: Sequence[str],
+    cores: int,
+    tell: Callable[[Sequence[str]], None] = lambda left: None,
+) -> None:
     """Compile what was not compiled before.
 
     Args:
         needed: one piece of work for each kernel.
         plugins: the modules that register algorithms.
         cores: how many kernels may be compiled at a time.
+        tell: is told the names of the kernels that are left, about every other moment.
 
     Raises:
         InputError: a kernel doesn't compile; the line has Numba's cause and the user's code.
     """
     if config.DISABLE_JIT:
         return
-    marks = {id(work): _mark(work, plugins) for work in needed}
-    missing = [work for work in needed if not marks[id(work)].exists()]
+    missing = uncompiled(needed, plugins)
     # What is large stays in this process.
     apart = [work for work in missing if not is_address(work.instance.definition)]
     if cores > 1 and len(apart) > 1:
         workers = min(cores, len(apart))
         # A process that dies leaves its kernel to this one.
         with suppress(BrokenProcessPool), _pool(workers, plugins) as pool:
-            for found in pool.map(_problem, apart):
-                if found is not None:
-                    pool.shutdown(cancel_futures=True)
-                    raise found
-    for work in missing:  # those of above from the disk
+            left = {pool.submit(_problem, work): name_of(work) for work in apart}
+            while left:
+                tell(list(left.values()))
+                done, _ = wait(left, TELL_SECONDS, FIRST_COMPLETED)
+                for one in done:
+                    left.pop(one)
+                    if (found := one.result()) is not None:
+                        pool.shutdown(cancel_futures=True)
+                        raise found
+    for i, work in enumerate(missing):  # those of above from the disk
+        if len(apart) <= 1 or cores <= 1:
+            tell([name_of(one) for one in missing[i:]])
         if (found := _problem(work)) is not None:
             raise found
         if is_compiled(work.algorithm.form):  # it may have failed before that
             with suppress(OSError):
-                marks[id(work)].touch()
+                _mark(work, plugins).touch()
 
 
-def uncompiled(needed: Iterable[Work], plugins: Sequence[str]) -> int:
-    """How many of these kernels have not been compiled on this machine."""
-    return sum(not _mark(work, plugins).exists() for work in needed)
+def uncompiled(needed: Iterable[Work], plugins: Sequence[str]) -> list[Work]:
+    """Those of these kernels that have not been compiled on this machine."""
+    if config.DISABLE_JIT:
+        return []
+    return [work for work in needed if not _mark(work, plugins).exists()]
+
+
+def name_of(work: Work) -> str:
+    """What a kernel is called: that of an algorithm for a kind of instances."""
+    return f"{work.algorithm.name} on {work.instance.kind}"
 
 
 def _pool(workers: int, plugins: Sequence[str]) -> ProcessPoolExecutor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rich.console import Console
@@ -24,6 +25,42 @@ class Counts:
     rounds_done: float = 0.0
     failures: int = 0
     actors: int = 0
+    warming: int = 0
+
+
+class Compiling:
+    """Shows which kernels are being compiled, and how many are left; a context manager."""
+
+    def __init__(self, console: Console, kernels: int) -> None:
+        self.console, self.kernels = console, kernels
+        self.live = console.is_terminal and kernels > 0
+        self.last = time.monotonic()
+        self.bar = Progress(
+            TextColumn("compiling"),
+            BarColumn(bar_width=None),
+            TextColumn("{task.description}"),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+            disable=not self.live,
+        )
+        self.task = self.bar.add_task("", total=kernels)
+
+    def __enter__(self) -> Compiling:
+        self.bar.start()
+        return self
+
+    def __exit__(self, *unused: object) -> None:
+        self.bar.stop()
+
+    def update(self, left: Sequence[str]) -> None:
+        """Show the names of the kernels that are left, the first ones in work."""
+        detail = f"{left[0]}, {len(left)} left" if left else ""
+        if self.live:
+            self.bar.update(self.task, completed=self.kernels - len(left), description=detail)
+        elif time.monotonic() - self.last >= PLAIN_EVERY:
+            self.last = time.monotonic()
+            self.console.print(f"compiling {detail}", highlight=False)
 
 
 class Display:
@@ -66,6 +103,7 @@ class Display:
             f"replicates {counts.replicates_done}/{counts.replicates}  {self.rate():.1e} rounds/s  "
             f"actors {counts.actors}"
         )
+        words += f" ({counts.warming} loading kernels)" if counts.warming else ""
         return words + (f"  failed units {counts.failures}" if counts.failures else "")
 
     def update(self) -> None:

@@ -13,6 +13,7 @@ import socket
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
@@ -369,15 +370,32 @@ class RayExecutor:
         self._contents = large_contents(instance.definition for instance in instances)
         self._stack = ExitStack()
         self._crew: Crew | None = None
+        self._thread = ThreadPoolExecutor(1, "ray")  # for its start and its end
+        self._starting: Future[None] | None = None
 
     def __enter__(self) -> RayExecutor:
+        self._starting = self._thread.submit(self._start)
+        if self.address is not None:  # whether a cluster is there is told first
+            self.ready()
+        return self
+
+    def _start(self) -> None:
         started = self._stack.enter_context(session(self.address, self.actors, self._weight()))
         if self.address is None:
             self.actors = started
-        return self
+
+    def ready(self) -> None:
+        """Wait until Ray has started; it does so beside what else is to be done."""
+        assert self._starting is not None, "inside the context"
+        self._starting.result()
 
     def __exit__(self, *error: object) -> None:
-        self._stack.close()
+        self.release()
+        self._thread.shutdown()
+
+    def release(self) -> None:
+        """Begin to shut Ray down, beside whatever comes next."""
+        self._thread.submit(self._stack.close)
 
     def add(self, kernels: Sequence[Work], contents: Mapping[str, Content]) -> None:
         """Have the actors take more kernels and contents before they are given more units."""
@@ -394,6 +412,7 @@ class RayExecutor:
         Raises:
             InputError: no actor can start, or the store can't be written.
         """
+        self.ready()
         code = kernel_cache.code(self.plugins)
         mark = self._stack.enter_context(landmark(self.store))
         crew = self._crew = Crew(
@@ -413,7 +432,7 @@ class RayExecutor:
                 for member in crew.members:
                     crew.fill(member)
             crew.put_away(pace)
-            yield Step(crew.told(), crew.ready)
+            yield Step(crew.told(), crew.ready, len(crew.warming))
 
     def settle(self) -> list[Outcome]:
         """Ask all actors that hold rows to put them away, and wait a while for them."""

@@ -61,7 +61,6 @@ def session(address: str | None, actors: int | None, shared: int = 0) -> Iterato
             ray.shutdown()
         return
     wanted = actors or cores()
-    before = {child.pid for child in psutil.Process().children()}
     _remove_stale()
     parent = tempfile.gettempdir()
     if len(parent) > LONGEST_PARENT:
@@ -82,12 +81,11 @@ def session(address: str | None, actors: int | None, shared: int = 0) -> Iterato
             )
         yield wanted
     finally:
-        # Ray's servers are this process's new children; everything else of Ray's is below them.
         started: list[psutil.Process] = []
-        for child in psutil.Process().children():
-            if child.pid not in before:
-                with suppress(psutil.Error):
-                    started += [child, *child.children(recursive=True)]
+        for pid in ray_private.servers():
+            with suppress(psutil.Error):
+                server = psutil.Process(pid)
+                started += [server, *server.children(recursive=True)]
         ray.shutdown()
         _end(started)
         shutil.rmtree(folder, ignore_errors=True)

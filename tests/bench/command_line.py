@@ -138,22 +138,18 @@ class Sweep:
 
 def sweep(
     store: Path,
-    algorithms: Sequence[str],
-    epsilons: int,
-    T: int,
-    replicates: int,
+    grid: Sequence[str],
     actors: int = CORES,
     timeout: float = 600.0,
+    checkout: Path = ROOT,
 ) -> Sweep:
-    """Run `python -m sweep` over algorithms × ε on azize_fig3 into the new folder `store`.
+    """Run `python -m sweep` of a checkout on a grid, into the new folder `store`.
 
     Raises:
         CommandError: the command failed or took too long.
     """
-    command = [*sweep_command(algorithms, epsilons, T, replicates, store)]
-    finished = run(
-        [*command, f"runtime.actors={actors}"], store.parent, timeout, sweep_environment()
-    )
+    command = [*sweep_command(grid, store), f"runtime.actors={actors}"]
+    finished = run(command, store.parent, timeout, sweep_environment(checkout))
     # A segment gets its name when it is complete, which changes the file's status.
     segments = list((store / "rows").rglob("[!.]*.parquet"))
     committed = [segment.stat().st_ctime - finished.started for segment in segments]
@@ -170,12 +166,22 @@ def sweep(
     )
 
 
-def sweep_command(
-    algorithms: Sequence[str], epsilons: int, T: int, replicates: int, store: Path
-) -> list[str]:
-    """The command of a sweep; ε runs from 0.01 to 100."""
+def sweep_command(grid: Sequence[str], store: Path) -> list[str]:
+    """The command of a sweep."""
+    return [sys.executable, "-m", "sweep", "tracking=none", f"store={store}", *grid]
+
+
+def flagship(replicates: int) -> list[str]:
+    """The grid that users run most: private algorithms over ε, to T = 1e7."""
+    private = "adap_klucb,adap_ucb,anytime_lazy_ucb,dp_se"
     return [
-        *(sys.executable, "-m", "sweep", "tracking=none", f"store={store}"),
+        "+grid=eps_transition", f"grid.algorithm=[{private}]", f"grid.replicates={replicates}"
+    ]  # fmt: skip
+
+
+def axes(algorithms: Sequence[str], epsilons: int, T: int, replicates: int) -> list[str]:
+    """A grid over algorithms and ε, from 0.01 to 100, on azize_fig3."""
+    return [
         f"+grid.algorithm=[{','.join(algorithms)}]",
         "+grid.instance=[azize_fig3]",
         f"+grid.epsilon=[{{logspace: [0.01, 100, {epsilons}]}}]" if epsilons > 1
@@ -185,9 +191,9 @@ def sweep_command(
     ]  # fmt: skip
 
 
-def sweep_environment() -> dict[str, str]:
-    """The clone's own code first on the path, whatever is installed."""
-    path = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+def sweep_environment(checkout: Path = ROOT) -> dict[str, str]:
+    """A checkout's own code first on the path, whatever is installed."""
+    path = [str(checkout), *filter(None, [os.environ.get("PYTHONPATH")])]
     return {"PYTHONPATH": os.pathsep.join(path)}
 
 

@@ -24,6 +24,7 @@ from command_line import (
     RAY_ENVIRONMENT,
     CommandError,
     Finished,
+    axes,
     machine,
     run,
     scratch,
@@ -66,7 +67,7 @@ def dry_run(
 ) -> Finished:
     """A dry run into a store that is not there."""
     with scratch() as folder:
-        command = sweep_command(algorithms, epsilons, rounds, replicates, folder / "s")
+        command = sweep_command(axes(algorithms, epsilons, rounds, replicates), folder / "s")
         return run([*command, "dry_run=true"], folder, timeout, sweep_environment())
 
 
@@ -80,7 +81,8 @@ def first_row(repeats: int, cores: int, timeout: float) -> str:
     for number in range(repeats + 1):  # the first round compiles and fills the disk's cache
         planned = dry_run(QUICKSTART, EPSILONS, T, REPLICATES, timeout).seconds
         with scratch() as folder:
-            found = sweep(folder / "s", QUICKSTART, EPSILONS, T, REPLICATES, cores, timeout)
+            grid = axes(QUICKSTART, EPSILONS, T, REPLICATES)
+            found = sweep(folder / "s", grid, cores, timeout)
         alone = ray_alone(cores, timeout)
         if number:
             note("Ray alone: import, init, one actor call", alone)

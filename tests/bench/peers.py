@@ -35,6 +35,7 @@ from command_line import (
     CORES,
     RAY_ENVIRONMENT,
     CommandError,
+    axes,
     machine,
     run,
     scratch,
@@ -240,7 +241,9 @@ class Ours:
     def run(self, cells: int) -> None:
         """One sweep into a fresh store."""
         with scratch() as folder:
-            found = sweep(folder / "s", ["adap_klucb"], cells, 10, 1, self.cores, self.timeout)
+            found = sweep(
+                folder / "s", axes(["adap_klucb"], cells, 10, 1), self.cores, self.timeout
+            )
         if found.rows != cells:
             raise CommandError(f"{found.rows} rows of {cells} are in the store")
         self.committed.setdefault(cells, []).append(found.last_row)
@@ -334,7 +337,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(machine(), flush=True)
     ours = Ours(options.cores, options.timeout, (options.few, options.cells))
     with scratch() as folder:  # compiles the kernel where that has not been done
-        sweep(folder / "s", ["adap_klucb"], 2, 10, 1, options.cores, options.timeout)
+        sweep(folder / "s", axes(["adap_klucb"], 2, 10, 1), options.cores, options.timeout)
     sides = [
         Side(scaled(peer, options.scale), options.venvs.resolve(), options.cores, options.timeout)
         for peer in PEERS

@@ -76,7 +76,7 @@ def test_efficiency_of_a_known_schedule() -> None:
     )
     found = Sweep(12.0, 6.0, 7.0, 10.0, 5, 0, start, timings)
     assert efficiency.first_start(timings) - start == pytest.approx(2.0, abs=1e-3)
-    text = efficiency.report(found, 2)
+    text = efficiency.report(found, 2, 0.95)
     assert re.findall(r"\*\*([\d.]+)\*\*", text) == ["1.000", "0.800", "0.667"]
     assert "0.95 reached, in less than 60 s" in text
 
