@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -26,7 +27,7 @@ def plugin(tmp_path, monkeypatch):
     folder.mkdir()
     for name in ("duels_plugin.py", "duels_chapter.py"):
         shutil.copy(HERE / name, folder / name)
-    monkeypatch.setenv("PYTHONPATH", str(folder))
+    monkeypatch.setenv("PYTHONPATH", str(folder), prepend=os.pathsep)
     monkeypatch.syspath_prepend(folder)
     return tmp_path / "work"
 
