@@ -70,31 +70,35 @@ class Series:
     draws: int = DRAWS
     seed: int = 0
 
+    def mean(self, group: Sequence[int]) -> float:
+        """The mean regret of some points."""
+        return float(np.mean([self.points[i].mean for i in group]))
+
 
 def knee_of(series: Series) -> dict[str, Any]:
     """The measured columns of `analysis.transitions` for a series; without a fit, some of them."""
     info = series.info
-    unsaturated = [i for i, one in enumerate(series.points) if not is_saturated(one.mean, info)]
-    used = [i for i in unsaturated if series.points[i].mean > 0]
+    together = staircase.neighbours(np.log(series.epsilon))
+    groups = _groups(len(series.points), together)
+    unsaturated = [group for group in groups if not is_saturated(series.mean(group), info)]
+    used = [group for group in unsaturated if all(series.points[i].mean > 0 for i in group)]
     row: dict[str, Any] = {
         "n": min(one.n for one in series.points),
-        "saturated": len(series.points) - len(unsaturated),
+        "saturated": together * (len(groups) - len(unsaturated)),
         "points": len(used),
     }
     row |= _knee_of_bound(info)
-    x = np.log(series.epsilon[used])
-    cloud = _Cloud.of(x, [series.points[i] for i in used], series.draws)
+    cloud = _Cloud.of(series, used)
     per_octave = staircase.points_per_octave(cloud.x)
     size = len(cloud.x)
     averaged = per_octave > staircase.POINTS_PER_OCTAVE - 0.5 and size > per_octave + 1
-    notes = [] if averaged else ["staircase not averaged: " + _why_raw(per_octave, size)]
-    if cloud.together > 1:
-        notes.insert(0, f"{len(used)} points, {cloud.together} neighbours averaged to one")
+    notes = [f"{together} neighbouring points averaged to one"] if together > 1 else []
+    notes += [] if averaged else ["staircase not averaged: " + _why_raw(per_octave, size)]
     if len(used) < len(unsaturated):
-        notes.append(f"{len(unsaturated) - len(used)} points without regret left out")
+        notes.append(f"{together * (len(unsaturated) - len(used))} points without regret left out")
     weights = staircase.octave_weights(size, per_octave) if averaged else np.eye(size)
     if len(weights) < 5:
-        reason = f"not resolved: {len(weights)} points left of {len(series.points)}, 5 needed"
+        reason = f"not resolved: {len(weights)} points left of {len(groups)}, 5 needed"
         return row | {"points": len(weights), "resolved": reason, "note": "; ".join(notes)}
 
     xs, ys = staircase.smooth(cloud.x, cloud.y, weights)
@@ -102,9 +106,9 @@ def knee_of(series: Series) -> dict[str, Any]:
     step = _step_height(cloud, best) if info["doubling"] else 0.0
     if step > 0:
         notes.append(f"steps of a factor {math.exp(step):.2g}: their phase is in the interval")
-    if min(series.points[i].n for i in used) < 2:
+    if min(series.points[i].n for group in used for i in group) < 2:
         notes.append("one replicate: its spread is not in the interval")
-    rng = bootstrap_generator(series.cells[used[0]], series.seed + 1)
+    rng = bootstrap_generator(series.cells[used[0][0]], series.seed + 1)
     samples = _bootstrap(cloud, weights, per_octave if averaged else None, best, step, rng)
     with np.errstate(over="ignore"):
         low, high = np.percentile(samples, [2.5, 97.5], axis=0)
@@ -137,37 +141,39 @@ def is_saturated(regret: float, info: dict[str, Any]) -> bool:
     return regret > info["T"] * float(np.ptp(means)) / 2
 
 
+def _groups(points: int, together: int) -> list[range]:
+    """Successive points in groups of equal size; a remainder is left out."""
+    return [range(at, at + together) for at in range(0, points - together + 1, together)]
+
+
 class _Cloud(NamedTuple):
-    """The points of a fit, neighbours averaged where there are many.
+    """The points of a fit, each the average of a group of neighbours.
 
     Attributes:
         x, y: ln ε and ln of the mean regret, shape (p,).
         noise: variance of y that the replicates explain, shape (p,).
         logs: ln of bootstrap means, shape (draws, p).
-        together: how many points of the series are averaged to one.
     """
 
     x: Floats
     y: Floats
     noise: Floats
     logs: Floats
-    together: int
 
     @classmethod
-    def of(cls, x: Floats, points: Sequence[Point], draws: int) -> _Cloud:
-        """That of the points at ln ε = x; a remainder of fewer neighbours is left out."""
-        together = staircase.neighbours(x)
-        size = len(x) // together
-        logs = np.empty((draws, size))
-        y, noise = np.empty(size), np.empty(size)
-        for i in range(size):
-            near = points[i * together : (i + 1) * together]
-            logs[:, i] = np.mean([np.log(np.maximum(p.means, 1e-3 * p.mean)) for p in near], axis=0)
-            y[i] = np.mean([np.log(p.mean) for p in near])
-            own = [p.variance / max(p.n - 1, 1) / p.mean**2 for p in near]
-            noise[i] = np.mean(own) / together
-        x = x[: size * together].reshape(size, together).mean(axis=1)
-        return cls(x, y, noise, logs, together)
+    def of(cls, series: Series, groups: Sequence[range]) -> _Cloud:
+        """That of some groups of a series' points, all with regret."""
+        logs = np.empty((series.draws, len(groups)))
+        x, y, noise = np.empty((3, len(groups)))
+        for i, group in enumerate(groups):
+            near = [series.points[place] for place in group]
+            drawn = [np.log(np.maximum(one.means, 1e-3 * one.mean)) for one in near]
+            logs[:, i] = np.mean(drawn, axis=0)
+            x[i] = np.mean(np.log(series.epsilon[group]))
+            y[i] = np.mean([np.log(one.mean) for one in near])
+            own = [one.variance / max(one.n - 1, 1) / one.mean**2 for one in near]
+            noise[i] = np.mean(own) / len(near)
+        return cls(x, y, noise, logs)
 
 
 def _knee_of_bound(info: dict[str, Any]) -> dict[str, float]:

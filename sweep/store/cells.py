@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 
 from algos.errors import InputError, Words
 from sweep.store import longer_runs, scanning
+from sweep.store.checkpoints import standard
 from sweep.store.columns import CURVES
 from sweep.store.places import Place
 from sweep.store.scanning import Found, Part, codes, outcome_fields, scan
@@ -253,7 +254,7 @@ def read(portion: Portion) -> Iterator[CellRows]:
         for i in chosen:
             at = slice(starts[i] - starts[chosen[0]], ends[i] - starts[chosen[0]])
             rows = _cell(held[at], pieces[at], int(portion.T[i]), portion.longer)
-            _check(rows, place)
+            _check(rows, int(portion.T[i]), place)
             yield CellRows(int(portion.cells[i]), rows)
 
 
@@ -356,14 +357,14 @@ def _cell(spans: np.ndarray, pieces: list[pa.Table], T: int, longer: list[int]) 
     return rows.take(pa.array(first))
 
 
-def _check(rows: pa.Table, place: Place) -> None:
+def _check(rows: pa.Table, T: int, place: Place) -> None:
     """Raises InputError where a row has no regret, or not one at each of its checkpoints."""
     regret, known = rows["regret"], rows["checkpoints"]
     if regret.null_count:
         allowed = f"rows with regret, if only an empty list (in {place.root})"
         raise InputError("rows", Words("a row without regret"), allowed)
-    alike = pc.equal(pc.list_value_length(known), pc.list_value_length(regret))
-    if pc.any(pc.invert(alike)).as_py():
+    lengths = pc.fill_null(pc.list_value_length(known), len(standard(T)))
+    if pc.any(pc.not_equal(lengths, pc.list_value_length(regret))).as_py():
         allowed = f"rows with one regret for each checkpoint (in {place.root})"
         raise InputError("rows", Words("a row whose lists differ in length"), allowed)
 
