@@ -8,10 +8,12 @@
     analysis.stopping(df)
     analysis.write_report("latest", store="results").html
 
-Only the store is read: neither the sweep's machinery nor the algorithms are imported. A row goes
-from file to figure so: `loading` reads it into the table of `load`; `curves` stacks the replicates
-of a cell; a module of `chapters` measures them (with the plain functions of `statistics`), puts
-the numbers into a table and draws it with `drawing`; `report` writes what the chapters give.
+Only the store is read: neither the sweep's machinery nor the algorithms are imported. `load` has
+all rows in memory; a report has a cell of them at a time. A row goes from file to figure so:
+`stored` divides the cells among the processes of a `crew`; `measuring` reads them there, `curves`
+stacks the replicates of each, and `measures` (with the plain functions of `statistics`) make of
+them a few numbers; a module of `chapters` puts these into a table and draws it with `drawing`;
+`report` writes what the chapters give.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from typing import NoReturn
 from rich.console import Console
 
 from analysis.errors import AnalysisError
-from analysis.report.terminal import show
+from analysis.report.terminal import progress_on, show
 from analysis.report.writing import write_report
 
 
@@ -23,7 +23,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; return 0 when done and 2 for bad input."""
+    """Run the command line; return 0 when done, 2 for bad input, 130 when interrupted."""
     parser = _Parser(
         prog="python -m analysis",
         description="Analyse a sweep from its results store.",
@@ -60,10 +60,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.print_help()
         return 2
     try:
-        written = write_report(given.sweep, given.store, plugins=given.plugin)
+        with progress_on(Console(stderr=True, highlight=False)) as progress:
+            written = write_report(
+                given.sweep, given.store, plugins=given.plugin, progress=progress
+            )
     except AnalysisError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        return 130
     show(written, Console(highlight=False))
     return 0
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.curves import parameters_of
 from analysis.words import number
 
 SETTING_KEYS = ["instance", "instance_definition", "K", "N", "T", "seed"]
@@ -81,15 +82,6 @@ def shape_of(generator: Mapping[str, Any], size: str) -> str:
     rest = {key: value for key, value in generator.items() if key not in (size, "name")}
     given = ", ".join(f"{key}={_short(value)}" for key, value in rest.items())
     return f"{generator.get('name', 'instance')}({given})"
-
-
-def parameters_of(text: Any) -> dict[str, Any]:
-    """The mapping that a JSON text holds; {} where it holds none."""
-    try:
-        value = json.loads(text)
-    except (TypeError, ValueError):
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 def _value(value: Any) -> str:

@@ -6,13 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
-from algos.errors import InputError, Words
-from sweep.store.reading import read_rows, values
+from analysis.stored import frame, no_rows
+from sweep.store.reading import read_rows
 from sweep.store.sweeps import families, find_sweep
-
-SIZES = ("K", "N")  # null in families without; integers all the same
 
 
 def load(sweep: str | Path = "latest", store: str | Path = "results") -> pd.DataFrame:
@@ -48,24 +45,10 @@ def load(sweep: str | Path = "latest", store: str | Path = "results") -> pd.Data
     rows = read_rows(found.store, manifest)
     wanted = int(np.sum(manifest["replicates"].to_numpy()))
     if not len(rows.manifest_row):
-        allowed = f"a sweep with results; of the {wanted} rows of {found.id!r} none is in"
-        raise InputError(
-            "sweep", Words("no rows yet"), f"{allowed} {found.store.root}: run it, or wait"
-        )
-    df = _frame(manifest).take(rows.manifest_row).reset_index(drop=True)
+        raise no_rows(found, wanted)
+    df = frame(manifest).take(rows.manifest_row).reset_index(drop=True)
     for name, column in rows.columns.items():
         df[name] = column
     df.attrs["sweep"] = about | {"cells": len(manifest), "wanted": wanted, "found": len(df)}
     df.attrs["families"] = families(manifest)
     return df
-
-
-def _frame(manifest: pa.Table) -> pd.DataFrame:
-    """A manifest as a frame; lists are arrays, sizes nullable integers."""
-    lists = [field.name for field in manifest.schema if pa.types.is_list(field.type)]
-    frame = manifest.drop_columns(lists).to_pandas()
-    for name in lists:
-        frame[name] = values(manifest[name])
-    for name in SIZES:
-        frame[name] = frame[name].astype("Int64")
-    return frame[manifest.column_names]

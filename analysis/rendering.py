@@ -35,6 +35,14 @@ HOVER = "hover"
 """Name of the layer of a figure that is there for the tooltips alone."""
 
 
+SMALLEST: dict[str, Any] = {
+    "data": {"values": [{"x": 1}]},
+    "mark": "point",
+    "encoding": {"x": {"field": "x", "type": "quantitative"}},
+}
+"""A figure."""
+
+
 def still(spec: dict[str, Any], forms: Sequence[str] = FORMATS) -> dict[str, bytes]:
     """The contents of image files of a figure, all from one drawing of it.
 
@@ -200,6 +208,8 @@ def main() -> None:
     """Answer requests until the input ends."""
     answers = sys.stdout
     sys.stdout = sys.stderr  # whatever a library prints must not stand between answers
+    with contextlib.suppress(Exception):  # the first drawing takes long, whatever it is
+        still(SMALLEST)
     for line in sys.stdin:
         spec = json.loads(line)
         try:

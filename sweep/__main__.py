@@ -53,12 +53,17 @@ class Analysis:
         """Write the report and print its findings; keep one that is up to date."""
         # Imported late: pictures and statistics are needed only once the rows are there.
         import analysis
-        from analysis.report.terminal import show
+        from analysis.report.terminal import progress_on, show
 
         try:
-            report = analysis.write_report(
-                str(folder), store, reuse=unchanged, plugins=self.chapters
-            )
+            with progress_on(Console(stderr=True, highlight=False)) as progress:
+                report = analysis.write_report(
+                    str(folder),
+                    store,
+                    reuse=unchanged,
+                    plugins=self.chapters,
+                    progress=progress,
+                )
             show(report, Console(highlight=False))
         except analysis.AnalysisError as error:
             print(f"no report: {error}", file=sys.stderr)
@@ -82,14 +87,12 @@ class Analysis:
         return expected_seconds(cells, replicates)
 
     def curves(self, folder: Path, store: str) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
-        """(cell, checkpoints, regret) of every complete cell."""
-        import analysis
+        """(cell, checkpoints, regret) of every complete cell that has regret, as they are read."""
+        from analysis.stored import cells_of
 
-        frame = analysis.load(str(folder), store)
-        for cell, rows in frame.drop_duplicates(["cell", "replicate"]).groupby("cell", sort=False):
-            if len(rows) == rows["replicates"].iloc[0]:
-                rows = rows.sort_values("replicate")
-                yield str(cell), rows["checkpoints"].iloc[0], np.stack(list(rows["regret"]))
+        for cell in cells_of(str(folder), store):
+            if cell.n == cell.info["replicates"] and len(cell.checkpoints):
+                yield cell.info["cell"], cell.checkpoints, cell.regret
 
 
 @dataclass

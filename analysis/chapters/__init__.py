@@ -13,6 +13,7 @@ from types import ModuleType
 
 from algos.errors import InputError
 from analysis.chapter import Chapter, Data
+from analysis.measuring import Measure
 from sweep.store.errors import one_line
 
 
@@ -52,6 +53,26 @@ def _is_part(missing: str, name: str) -> bool:
     return name == missing or name.startswith(f"{missing}.")
 
 
+def ask_chapters(modules: Iterable[ModuleType], data: Data) -> dict[str, str]:
+    """Have everything measured that the chapters want, in one pass.
+
+    Returns:
+        By module's name, a line for each that failed to say what it wants.
+
+    Raises:
+        InputError: rows can't be read.
+    """
+    wanted: list[Measure] = []
+    failed = {}
+    for module in modules:
+        try:
+            wanted += module.measures(data) if hasattr(module, "measures") else []
+        except Exception as error:
+            failed[module.__name__] = _failed(module, error)
+    data.measure(wanted)
+    return failed
+
+
 def write_chapter(
     module: ModuleType, data: Data, taken: Iterable[str] = ()
 ) -> Chapter | str | None:
@@ -66,8 +87,12 @@ def write_chapter(
         made = module.chapter(data)
         return None if made is None else _checked(made, taken)
     except Exception as error:
-        reason = f"{type(error).__name__}: {one_line(error)}"
-        return f"The chapter {module.__name__} failed: {reason}"
+        return _failed(module, error)
+
+
+def _failed(module: ModuleType, error: Exception) -> str:
+    reason = f"{type(error).__name__}: {one_line(error)}"
+    return f"The chapter {module.__name__} failed: {reason}"
 
 
 def _checked(made: Chapter, taken: Iterable[str]) -> Chapter:

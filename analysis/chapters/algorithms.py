@@ -12,8 +12,8 @@ COLUMNS = ["family", "algorithm", "version", "guarantee", "anytime", "source"]
 
 def chapter(data: Data) -> Chapter:
     """The chapter, for every sweep."""
-    known = [name for name in COLUMNS if name in data.df]
-    table = data.df[known].drop_duplicates(ignore_index=True)
+    known = [name for name in COLUMNS if name in data.manifest]
+    table = data.manifest[known].drop_duplicates(ignore_index=True)
     view = table.astype(object).where(table.notna(), "")
     if "anytime" in view:
         view["anytime"] = ["yes" if value else "no" for value in view["anytime"]]

@@ -15,7 +15,9 @@ import pandas as pd
 from analysis import drawing
 from analysis.chapter import Chapter, Data, Figure
 from analysis.chapters.slopes import table_of as slopes_of_sweep
-from analysis.labels import MEANINGS, differences, parameters_of, shape_of
+from analysis.curves import CELL_KEYS, parameters_of
+from analysis.labels import MEANINGS, differences, shape_of
+from analysis.selection import selected, selection_note
 from analysis.words import further, number, replicates, spread
 
 __all__ = ["ORDER", "chapter", "regret_against_size"]
@@ -37,6 +39,7 @@ GUIDES: dict[tuple[str, str], tuple[tuple[str, Callable[[Any], Any]], ...]] = {
 
 SIZES = {"K": "number of arms or actions K", "N": "number of experts N", "m": "base arms m"}
 SERIES = ["label", "algorithm", "version", "parameters", "uses_epsilon"]
+GENERATED = ("instance_generator", "sizes")
 FIGURE_KEYS = ["family", "distribution", "shape", "size_name", "T", "seed"]
 
 WORDS = {
@@ -58,7 +61,7 @@ def chapter(data: Data) -> Chapter | None:
         name="growth",
         title="Growth with the size of the instance",
         table=table,
-        view=view(table),
+        view=view(selected(table)),
         meanings=MEANINGS | WORDS,
         figures=[
             Figure(
@@ -67,21 +70,24 @@ def chapter(data: Data) -> Chapter | None:
             )
             for rows, end in list(zip(groups, ends, strict=True))[:MAX_FIGURES]
         ],
-        notes=further(len(groups) - MAX_FIGURES),
+        notes=[*further(len(groups) - MAX_FIGURES), *selection_note(table, "growth")],
     )
 
 
 def shapes(data: Data) -> Iterator[pd.DataFrame]:
     """The rows of each figure: those of the table of slopes with shape, size_name and size."""
-    table = data.once(slopes_of_sweep)
+    known = [name for name in GENERATED if name in data.manifest]
+    instances = data.manifest[known].drop_duplicates(ignore_index=True)
     shaped = [
         row | {"shape": shape, "size_name": name, "size": size}
-        for row in table.to_dict("records")
-        for shape, name, size in sized(data.by_key[row["cell"], row["instance"]].info)
+        for row in instances.to_dict("records")
+        for shape, name, size in sized(row)
     ]
     if not shaped:
         return
-    for _, rows in pd.DataFrame(shaped).groupby(FIGURE_KEYS, sort=False, dropna=False):
+    table = data.once(slopes_of_sweep).merge(data.manifest[[*CELL_KEYS, *known]], on=CELL_KEYS)
+    table = table.merge(pd.DataFrame(shaped), on=known).drop(columns=known)
+    for _, rows in table.groupby(FIGURE_KEYS, sort=False, dropna=False):
         sizes = rows.groupby([*SERIES, "epsilon"], sort=False, dropna=False)["size"]
         rows = rows[sizes.transform("nunique") >= MIN_SIZES]
         if len(rows):
@@ -89,8 +95,8 @@ def shapes(data: Data) -> Iterator[pd.DataFrame]:
 
 
 def sized(info: dict[str, Any]) -> Iterator[tuple[str, str, int]]:
-    """The (shape, name of a size, size) of a cell, for every size that its generator was given."""
-    generator, sizes = (parameters_of(info.get(key)) for key in ("instance_generator", "sizes"))
+    """The (shape, name of a size, size) of an instance, for every size its generator was given."""
+    generator, sizes = (parameters_of(info.get(key)) for key in GENERATED)
     for name, size in sizes.items():
         if name in generator:
             yield shape_of(generator, name), name, int(size)

@@ -7,13 +7,14 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.chapter import Chapter, Data, Overview
+from analysis.chapter import Chapter, Data, Overview, first_overviews
 from analysis.chapters.slopes import slope_text
 from analysis.chapters.slopes import table_of as slopes_of_sweep
 from analysis.chapters.transitions import star
 from analysis.chapters.transitions import table_of as transitions_of_sweep
 from analysis.curves import SERIES_KEYS, series_key
 from analysis.labels import MEANINGS, SETTING_KEYS, first_columns, largest_horizon
+from analysis.selection import selected, selection_note
 from analysis.words import bracket, lines, number, range_text, replicates
 
 ORDER = 10
@@ -41,9 +42,10 @@ def chapter(data: Data) -> Chapter | None:
         name="summary",
         title="Summary",
         table=table,
-        view=view(table),
+        view=view(selected(table)),
         meanings=MEANINGS | WORDS,
         overviews=overviews(table),
+        notes=selection_note(table, "summary"),
     )
 
 
@@ -60,7 +62,8 @@ def table_of(data: Data) -> pd.DataFrame:
     rows = []
     groups = data.once(slopes_of_sweep).groupby(SERIES_KEYS, sort=False, dropna=False)
     for _, group in groups:
-        ordered = list(group.sort_values("epsilon").itertuples(index=False))
+        ends = group.sort_values("epsilon").iloc[[0, -1]]
+        ordered = list(ends.itertuples(index=False))
         first, last = ordered[0], ordered[-1]
         row: dict[str, Any] = {"label": first.label, "setting": first.setting}
         row |= {name: getattr(first, name) for name in SETTING_KEYS}
@@ -98,8 +101,8 @@ def view(table: pd.DataFrame) -> pd.DataFrame:
 def overviews(table: pd.DataFrame) -> list[Overview]:
     """A table per instance at its largest horizon, a row per series."""
     largest = largest_horizon(table)
-    groups = [rows for _, rows in largest.groupby(["setting", "T"], sort=False)]
-    made = [_overview(rows) for rows in groups]
+    groups = largest.groupby(["setting", "T"], sort=False)
+    made = first_overviews((_overview(rows) for _, rows in groups), groups.ngroups)
     if len(largest) < len(table):
         last = made[-1]
         notes = [*last.notes, "shorter horizons are in the report"]

@@ -15,6 +15,7 @@ from analysis.curves import SERIES_KEYS, series_key
 from analysis.drawing.axes import Axis, axis
 from analysis.drawing.items import Envelope, Series, every
 from analysis.drawing.styles import baseline_look, look
+from analysis.selection import MAX_POINTS, selected
 from analysis.words import estimate
 
 
@@ -36,6 +37,20 @@ def private_groups(rows: pd.DataFrame) -> list[pd.DataFrame]:
     used = rows[rows["uses_epsilon"].astype(bool)]
     groups = used.groupby(SERIES_KEYS, sort=False, dropna=False)
     return [series.sort_values("epsilon") for _, series in groups]
+
+
+def thinned(rows: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """The rows that are drawn, where a series has too many ε for a line, and the words for it.
+
+    Of every series that uses ε at most MAX_POINTS are kept, evenly spread.
+    """
+    groups = private_groups(rows)
+    most = max(map(len, groups), default=0)
+    if most <= MAX_POINTS:
+        return rows, ""
+    plain = rows[~rows["uses_epsilon"].astype(bool)]
+    kept = pd.concat([*(selected(group, MAX_POINTS) for group in groups), plain])
+    return kept, f" Drawn are {MAX_POINTS} of up to {most:,} ε of a series, evenly spread."
 
 
 def private_series(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import pandas as pd
 from analysis.chapter import Chapter, Data
 from analysis.rendering import embedded
 from analysis.report.record import Report, versions
+from analysis.selection import selected, selection_note
 from sweep.store.columns import MEANINGS
 from sweep.store.sweeps import CONFIG_FILE
 
@@ -79,7 +80,7 @@ def render(
     return environment.get_template("report.html.j2").render(
         sweep=data.sweep,
         report=report,
-        sections=sections,
+        sections=[_shortened(one) if isinstance(one, Chapter) else one for one in sections],
         pictures=pictures,
         library=library,
         strings=strings,
@@ -89,6 +90,12 @@ def render(
         versions=versions(),
         written=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
     )
+
+
+def _shortened(chapter: Chapter) -> Chapter:
+    """The chapter with a view that the page has room for."""
+    notes = [*chapter.notes, *selection_note(chapter.view, chapter.name)]
+    return replace(chapter, view=selected(chapter.view), notes=notes)
 
 
 def strings(table: pd.DataFrame) -> list[list[str]]:

@@ -1,20 +1,68 @@
-"""The findings of a report on a terminal: the chapters' overviews, then where the report is."""
+"""A report on a terminal: its progress, then the chapters' overviews and where its page is."""
 
 from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pandas as pd
 from rich import box
 from rich.console import Console
+from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
 from rich.table import Table
 from rich.text import Text
 
 from analysis.chapter import Overview
+from analysis.progress import Progress
 from analysis.report.record import Report
 
 MAX_TABLES = 12
 """Tables shown; the report has all."""
 
 WIDTH = 80
+
+
+PAUSE = 5.0
+"""Seconds between the lines of a progress that is not shown on a terminal, and before the first."""
+
+
+@contextmanager
+def progress_on(console: Console) -> Iterator[Progress]:
+    """Shows progress: a bar on a terminal, which goes when it ends; elsewhere a line now and then.
+
+    Nothing is said elsewhere within the first PAUSE seconds.
+    """
+    if not console.is_terminal:
+        yield _Lines(console)
+        return
+    columns = TextColumn("report: {task.description}"), BarColumn(), TaskProgressColumn()
+    with Bar(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
+        task = bar.add_task("looking for rows", total=None)
+        last = ""
+
+        def advance(doing: str, share: float) -> None:
+            nonlocal last
+            if doing != last:
+                bar.reset(task, total=1.0, description=doing)
+            last = doing
+            bar.update(task, completed=share)
+
+        yield advance
+
+
+class _Lines:
+    """Progress in lines."""
+
+    def __init__(self, console: Console) -> None:
+        self.console, self.said = console, time.monotonic()
+
+    def __call__(self, doing: str, share: float) -> None:
+        """Say it, unless something was said within the last PAUSE seconds."""
+        if time.monotonic() - self.said >= PAUSE:
+            self.said = time.monotonic()
+            self.console.print(Text(f"report: {doing}, {share:.0%}"), soft_wrap=True)
 
 
 def show(report: Report, console: Console) -> None:

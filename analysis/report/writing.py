@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
-from concurrent.futures import Future
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
@@ -12,11 +12,14 @@ from typing import Any
 
 from algos.errors import InputError
 from analysis.chapter import Chapter, Data, Figure
-from analysis.chapters import find_chapters, write_chapter
-from analysis.loading import load
+from analysis.chapters import ask_chapters, find_chapters, write_chapter
+from analysis.crew import cores
+from analysis.measuring import begin
+from analysis.progress import Progress, silent
 from analysis.rendering import Studio
 from analysis.report import page
 from analysis.report.record import Report, kept_report, note_of, reuse_stamp
+from analysis.stored import Stored, crew_for
 from sweep.store import find_sweep
 from sweep.store.errors import one_line
 from sweep.store.files import write_file
@@ -27,6 +30,8 @@ def write_report(
     store: str | Path = "results",
     reuse: bool = False,
     plugins: Iterable[str] = (),
+    progress: Progress = silent,
+    processes: int | None = None,
 ) -> Report:
     """Analyse a sweep and write report.html, figures/ and tables/ into its folder.
 
@@ -39,6 +44,9 @@ def write_report(
         reuse: whether a report is kept that was made of the same complete sweep by the same code:
             for callers who know that no row has come since.
         plugins: names of modules with a chapter of their own (`analysis.chapter`).
+        progress: told what is being done, and what share of it is.
+        processes: how many may measure cells; by default as many as this process may use cores.
+            The results do not depend on it.
 
     Raises:
         InputError: for input that cannot be used, and where the folder cannot be written.
@@ -49,13 +57,23 @@ def write_report(
     stamp = reuse_stamp(folder, plugins)
     if reuse and (kept := kept_report(folder, stamp)) is not None:
         return kept
-    modules = find_chapters(plugins)
-    with Studio() as studio:
+    if plugins:  # a name that can't be used is refused before any work
+        find_chapters(plugins)
+    whole = found.manifest()
+    with (
+        Studio() as studio,
+        crew_for(whole, processes or cores()) as crew,
+        ThreadPoolExecutor(1) as beside,
+    ):
         script = studio.library()
-        data = Data(load(str(folder), store), found.failures().to_pandas())
-        draft = _draft(data, modules, studio)
+        crew.prepare(begin)
+        opening = beside.submit(Stored, found, whole, crew)
+        modules = find_chapters(plugins)  # figures take long to import
+        data = Data(opening.result(), found.failures().to_pandas(), progress)
+        failed = ask_chapters(modules, data)
+        draft = _draft(data, modules, failed, studio)
         try:
-            report = _write(draft, data, folder, script)
+            report = _write(draft, data, folder, script, progress)
             complete = data.sweep["found"] == data.sweep["wanted"] and not draft.failed
             write_file(folder / "report.json", note_of(report, stamp if complete else None))
             return replace(report, url=found.publish(_files(report, folder)))
@@ -87,11 +105,17 @@ class _Draft:
         return [one for one in self.sections if isinstance(one, Chapter)]
 
 
-def _draft(data: Data, modules: Iterable[ModuleType], studio: Studio) -> _Draft:
-    """Ask every chapter for what it has to say, and begin to draw its figures."""
+def _draft(
+    data: Data, modules: Iterable[ModuleType], failed: Mapping[str, str], studio: Studio
+) -> _Draft:
+    """Ask every chapter for what it has to say, and begin to draw its figures.
+
+    `failed` has a line for each chapter that failed already.
+    """
     draft = _Draft()
     for module in modules:
-        made = write_chapter(module, data, [chapter.name for chapter in draft.chapters])
+        taken = [chapter.name for chapter in draft.chapters]
+        made = failed.get(module.__name__) or write_chapter(module, data, taken)
         if made is None:
             continue
         draft.sections.append(made)
@@ -115,11 +139,14 @@ def _begin(figure: Figure, draft: _Draft, studio: Studio) -> None:
         draft.failed.append(_figure_failed(name, error))
 
 
-def _write(draft: _Draft, data: Data, folder: Path, script: Future[str]) -> Report:
+def _write(
+    draft: _Draft, data: Data, folder: Path, script: Future[str], progress: Progress
+) -> Report:
     """Write figures, tables and the page."""
     figures: list[Path] = []
     pictures: list[page.Picture] = []
-    for one in draft.drawn:
+    for i, one in enumerate(draft.drawn):
+        progress("drawing figures", i / len(draft.drawn))
         try:
             files = one.files.result()
         except Exception as error:
@@ -129,6 +156,7 @@ def _write(draft: _Draft, data: Data, folder: Path, script: Future[str]) -> Repo
         figures += [write_file(path, files[form]) for form, path in named.items()]
         pictures.append(page.Picture(one.name, one.spec, files["svg"]))
     tables = {chapter.name: chapter.table for chapter in draft.chapters}
+    progress("writing tables and page", 0.0)
     for name, table in tables.items():
         write_file(folder / "tables" / f"{name}.csv", table.to_csv(index=False))
     library = _library(script, draft) if pictures else ""

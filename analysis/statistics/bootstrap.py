@@ -14,6 +14,9 @@ Floats = NDArray[np.float64]
 DRAWS = 400
 """Bootstrap draws behind every interval."""
 
+BLOCK = 2**18
+"""Picks in memory at a time; they are the same whatever their blocks."""
+
 
 def resampled_means(values: Floats, draws: int, rng: np.random.Generator) -> Floats:
     """Bootstrap means of `values`.
@@ -31,13 +34,17 @@ def resampled_means(values: Floats, draws: int, rng: np.random.Generator) -> Flo
     """
     n = values.shape[0]
     centre = values.mean(axis=0)
-    picks = rng.integers(0, n, size=(draws, n))
-    if values.ndim == 1:
-        means = values[picks].mean(axis=1)
-    else:
-        offsets = np.arange(draws)[:, None] * n
-        weights = np.bincount((picks + offsets).ravel(), minlength=draws * n)
-        means = weights.reshape(draws, n) / n @ values
+    means = np.empty((draws, *values.shape[1:]))
+    block = max(1, BLOCK // n)
+    for start in range(0, draws, block):
+        count = min(block, draws - start)
+        picks = rng.integers(0, n, size=(count, n))
+        if values.ndim == 1:
+            means[start : start + count] = values.take(picks).mean(axis=1)
+        else:
+            picks += np.arange(count)[:, None] * n
+            weights = np.bincount(picks.ravel(), minlength=count * n)
+            means[start : start + count] = weights.reshape(count, n) / n @ values
     return centre + (means - centre) * math.sqrt(n / max(n - 1, 1))
 
 
@@ -59,12 +66,18 @@ def interval(values: Floats, rng: np.random.Generator, draws: int = DRAWS) -> tu
 
     NaN for fewer than two values. Equal values give an interval of width exactly 0.
     """
+    if values.shape[0] < 2:
+        return interval_of(values, values)
+    return interval_of(values, resampled_means(values, draws, rng))
+
+
+def interval_of(values: Floats, means: Floats) -> tuple[Any, Any]:
+    """The interval of `interval` from `resampled_means` of the values."""
     n = values.shape[0]
     if n < 2:
         nothing = np.full(values.shape[1:], math.nan)
         return (math.nan, math.nan) if values.ndim == 1 else (nothing, nothing)
     centre = values.mean(axis=0)
-    means = resampled_means(values, draws, rng)
     low, high = np.percentile(means, [2.5, 97.5], axis=0)
     wider = small_sample(n)
     fixed = np.ptp(values, axis=0) <= 1e-12 * np.abs(centre)

@@ -18,6 +18,12 @@ OCTAVE = math.log(2)
 POINTS_PER_OCTAVE = 8
 """A sparser grid does not resolve the staircase, and is fitted as it stands."""
 
+FINEST = 16
+"""Points per octave, and up to twice as many, that a fit is given; more add nothing to it."""
+
+MOST = 1000
+"""Points, about, that a fit is given of any grid."""
+
 
 def points_per_octave(x: Floats) -> float:
     """Return how many points of the grid x = ln ε lie in an octave, NaN if spacings differ."""
@@ -25,6 +31,16 @@ def points_per_octave(x: Floats) -> float:
     if steps.size == 0 or np.ptp(steps) > 0.05 * steps.mean():
         return math.nan
     return float(OCTAVE / steps.mean())
+
+
+def neighbours(x: Floats) -> int:
+    """Return how many points that stand next to each other are averaged to one: 1 for most grids.
+
+    So that a fit's work is bounded, however fine the grid x = ln ε.
+    """
+    per_octave = points_per_octave(x)
+    finer = 1 if math.isnan(per_octave) else int(per_octave // FINEST)
+    return max(1, finer, len(x) // MOST)
 
 
 def octave_weights(points: int, per_octave: float) -> Floats:

@@ -6,10 +6,12 @@
     definitions  large definitions of instances
     store        appending, scanning, listing
     sweeps       finding a sweep; the record in its folder; `mirror` holds that of a URL
-    reading      the rows of a sweep, from `scanning` segments and cutting `longer_runs`
+    cells        the rows of a sweep a cell at a time: `scanning` says where they are, `longer_runs`
+                 are cut, null `checkpoints` stand for the standard ones; `reading`: all at once
     compact, verify
 
-Sweep, submission and analysis use it; it imports nothing else of the project but algos.errors.
+Sweep, submission and analysis use it; it imports nothing else of the project but algos.errors and
+algos.checkpoints.
 
 python -m sweep.store compact PATH
 python -m sweep.store verify PATH

@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 
 from algos.errors import InputError, Words
 from sweep.store import longer_runs, scanning
+from sweep.store.checkpoints import standard
 from sweep.store.columns import CURVES
 from sweep.store.places import Place
 from sweep.store.scanning import Found, Part, codes, outcome_fields, scan
@@ -144,6 +145,12 @@ class Index:
         # What is cut has no outcome: the columns are those of the cells' own rows.
         return cls(store, cells, Found(both.spans[order], both.parts, own.outcomes), runs.T)
 
+    @property
+    def size(self) -> float:
+        """Decoded bytes of all rows."""
+        weight = np.array([part.bytes for part in self.found.parts])
+        return float((self.found.spans["count"] * weight[self.found.spans["part"]]).sum())
+
     def portions(self, size: int = PORTION) -> Iterator[Portion]:
         """The cells that have rows, divided into portions of about `size` decoded bytes."""
         schema = pa.schema([*FIELDS, *outcome_fields(self.found.outcomes)])
@@ -179,7 +186,7 @@ def covered(spans: np.ndarray, cells: int) -> np.ndarray:
     return np.bincount(spans["cell"], weights=fresh, minlength=cells).astype(np.int64)
 
 
-def stream(store: Store, manifest: pa.Table, only: np.ndarray | None = None) -> Iterator[CellRows]:
+def stream(store: Store, cells: Cells, only: np.ndarray | None = None) -> Iterator[CellRows]:
     """The rows of a sweep's cells: of each the replicates below the target, each once.
 
     Cells come in the order in which they are stored, those without rows don't. An anytime cell
@@ -187,14 +194,13 @@ def stream(store: Store, manifest: pa.Table, only: np.ndarray | None = None) -> 
 
     Args:
         store: where the rows are; segments may be compacted meanwhile.
-        manifest: columns cell, stream, seed, T, anytime and replicates.
+        cells: those of the sweep.
         only: numbers of the cells that are wanted; all by default.
 
     Raises:
         InputError: the store can't be read, a segment is damaged, a row lacks its curve, or the
             segments are replaced faster than they are read.
     """
-    cells = Cells.of(manifest)
     left = np.arange(len(cells.target)) if only is None else only
     for _ in range(ATTEMPTS):
         try:
@@ -248,7 +254,7 @@ def read(portion: Portion) -> Iterator[CellRows]:
         for i in chosen:
             at = slice(starts[i] - starts[chosen[0]], ends[i] - starts[chosen[0]])
             rows = _cell(held[at], pieces[at], int(portion.T[i]), portion.longer)
-            _check(rows, place)
+            _check(rows, int(portion.T[i]), place)
             yield CellRows(int(portion.cells[i]), rows)
 
 
@@ -351,14 +357,14 @@ def _cell(spans: np.ndarray, pieces: list[pa.Table], T: int, longer: list[int]) 
     return rows.take(pa.array(first))
 
 
-def _check(rows: pa.Table, place: Place) -> None:
+def _check(rows: pa.Table, T: int, place: Place) -> None:
     """Raises InputError where a row has no regret, or not one at each of its checkpoints."""
     regret, known = rows["regret"], rows["checkpoints"]
     if regret.null_count:
         allowed = f"rows with regret, if only an empty list (in {place.root})"
         raise InputError("rows", Words("a row without regret"), allowed)
-    alike = pc.equal(pc.list_value_length(known), pc.list_value_length(regret))
-    if pc.any(pc.invert(alike)).as_py():
+    lengths = pc.fill_null(pc.list_value_length(known), len(standard(T)))
+    if pc.any(pc.not_equal(lengths, pc.list_value_length(regret))).as_py():
         allowed = f"rows with one regret for each checkpoint (in {place.root})"
         raise InputError("rows", Words("a row whose lists differ in length"), allowed)
 

@@ -38,7 +38,7 @@ def read_rows(store: Store, manifest: pa.Table) -> Rows:
         manifest: columns cell, stream, seed, T, anytime and replicates.
     """
     cells = Cells.of(manifest)
-    rows = {one.cell: one.rows for one in stream(store, manifest)}
+    rows = {one.cell: one.rows for one in stream(store, cells)}
     wanted = manifest["replicates"].to_numpy()
     places = [place for place, cell in enumerate(cells.number.tolist()) if cell in rows]
     tables = [replicates_below(rows[int(cells.number[i])], int(wanted[i])) for i in places]

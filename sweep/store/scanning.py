@@ -125,7 +125,8 @@ def _scan(
         lacking = [column for column in columns if column not in schema.names]
         if lacking:
             raise DamageError(f"it lacks the columns {', '.join(lacking)}")
-        spans, parts = [np.empty(0, SPAN)], []
+        spans = [np.empty(0, SPAN)]
+        parts: list[Part] = []
         for group in range(file.num_row_groups):
             table = file.read_row_group(group, columns=columns)
             if any(table[column].null_count for column in columns):

@@ -20,6 +20,7 @@ import analysis
 from analysis import chapters
 from analysis.__main__ import main
 from analysis.chapter import Chapter, Data, Figure, Overview
+from analysis.loaded import Loaded
 from analysis.report import writing
 from analysis.report.page import glossary
 
@@ -68,7 +69,7 @@ def with_everything(df: pd.DataFrame) -> Data:
         }
     }
     failures = pd.DataFrame({"cells": [["c"]], "error": ["<b>no</b>"], "attempts": [3]})
-    return Data(whole, failures)
+    return Data(Loaded(whole), failures)
 
 
 @pytest.fixture(scope="module")
@@ -147,9 +148,18 @@ from analysis.chapter import Chapter, Data, Figure, Overview
 ORDER = 35
 
 
+def count(cell):
+    return cell.n
+
+
+def measures(data: Data):
+    return [count]
+
+
 def chapter(data: Data):
-    rows = data.df.groupby("algorithm", sort=False).size().rename("rows").reset_index()
-    rows["best"] = [float(max(means)) for means in data.df.groupby("algorithm")["means"].first()]
+    table = data.manifest.assign(rows=data.measured(count))
+    rows = table.groupby("algorithm", sort=False)["rows"].sum().reset_index()
+    rows["best"] = [float(max(means)) for means in table.groupby("algorithm")["means"].first()]
     chart = alt.Chart(rows).mark_bar().encode(x="rows:Q", y="algorithm:N")
     return Chapter(
         name="counts",
@@ -237,7 +247,7 @@ def test_a_wrong_plugin_is_refused_before_any_work(
     def refuse(*_: Any) -> None:
         raise AssertionError("work began")
 
-    monkeypatch.setattr(writing, "load", refuse)
+    monkeypatch.setattr(writing, "Stored", refuse)
     monkeypatch.setattr(writing, "Studio", refuse)
     with pytest.raises(analysis.AnalysisError, match="absent_plugin"):
         analysis.write_report(store=tmp_path, plugins=["absent_plugin"])

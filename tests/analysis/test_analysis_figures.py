@@ -24,6 +24,7 @@ from analysis.chapters.stopping import samples_against_epsilon, samples_against_
 from analysis.chapters.transitions import regret_against_epsilon
 from analysis.curves import cells
 from analysis.drawing.axes import log_ticks, number_expression
+from analysis.measures.mean_curves import mean_curve
 from analysis.rendering import Studio, embedded, library, still
 from analysis.words import number
 
@@ -56,7 +57,7 @@ def figures(df: pd.DataFrame) -> dict[str, Any]:
     return {
         "regret": regret_against_epsilon(slopes, fits),
         "slope": slope_against_epsilon(slopes),
-        "t": regret_against_t(slopes, {cell.key: cell for cell in cells(df)}),
+        "t": regret_against_t(slopes, {cell.key: mean_curve(cell) for cell in cells(df)}),
     }
 
 

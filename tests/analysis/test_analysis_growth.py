@@ -15,6 +15,7 @@ import pytest
 import analysis
 from analysis.chapter import Data
 from analysis.chapters import growth
+from analysis.loaded import Loaded
 
 T = 1_000
 SIZES = [4, 8, 16, 32, 64]
@@ -63,7 +64,7 @@ def data_of(synthetic: SimpleNamespace, path: Path, plans: list[Any], size: str 
     """A loaded sweep of these cells."""
     unique = {made.record()["cell"]: made for made in plans}
     synthetic.write_sweep(path, list(unique.values()))
-    return Data(generated(analysis.load(store=path), size))
+    return Data(Loaded(generated(analysis.load(store=path), size)))
 
 
 def records(chart: Any) -> list[dict[str, Any]]:
@@ -164,12 +165,12 @@ def test_without_epsilon_or_regret(synthetic: SimpleNamespace, tmp_path: Path) -
 def test_a_manifest_without_generators_has_no_figure(
     synthetic: SimpleNamespace, tmp_path: Path
 ) -> None:
-    data = data_of(synthetic, tmp_path, grown(synthetic, 0.5))
-    assert growth.chapter(data) is not None
-    old = data.df.drop(columns=["instance_generator", "sizes"])
-    assert growth.chapter(Data(old)) is None
-    null = data.df.assign(instance_generator=None, sizes=None)
-    assert growth.chapter(Data(null)) is None
+    assert growth.chapter(data_of(synthetic, tmp_path, grown(synthetic, 0.5))) is not None
+    df = analysis.load(store=tmp_path)
+    old = df.drop(columns=["instance_generator", "sizes"])
+    assert growth.chapter(Data(Loaded(old))) is None
+    null = df.assign(instance_generator=None, sizes=None)
+    assert growth.chapter(Data(Loaded(null))) is None
 
 
 def test_no_bandit_bound_for_full_information(synthetic: SimpleNamespace, tmp_path: Path) -> None:

@@ -155,7 +155,7 @@ def test_a_report_is_kept_until_something_changes(
     def refuse(*_: Any) -> None:
         raise AssertionError("the report was made anew")
 
-    monkeypatch.setattr(writing, "load", refuse)
+    monkeypatch.setattr(writing, "Stored", refuse)
     kept = analysis.write_report(str(folder), tmp_path, reuse=True)
     assert kept.headlines == first.headlines and kept.figures == first.figures
     assert [one.title for one in kept.overviews] == [one.title for one in first.overviews]

@@ -15,7 +15,8 @@ import analysis
 from algos import families
 from analysis.chapter import Data
 from analysis.chapters.slopes import REGRETS, regret_meaning
-from analysis.chapters.slopes.table import choose_window
+from analysis.loaded import Loaded
+from analysis.measures.slopes import choose_window
 from analysis.statistics.bootstrap import interval
 
 KL = 1.1457256
@@ -30,7 +31,8 @@ def test_regret_is_described_as_its_family_says() -> None:
     assert {*REGRETS, "none"} == set(families.REGRETS)
     df = pd.DataFrame()
     df.attrs["families"] = {"a": {"regret": "gaps"}, "b": {"regret": "hindsight"}, "c": {}}
-    data = Data(df)
+    df = df.assign(cell="", instance="", checkpoints=None, regret=None)
+    data = Data(Loaded(df))
     assert "cumulative pseudo-regret at T in units" in regret_meaning(data, ["a"])
     assert "cumulative regret against the best fixed action in" in regret_meaning(data, ["b"])
     assert "pseudo-regret or regret against the best" in regret_meaning(data, ["a", "b"])

@@ -14,6 +14,7 @@ import overhead
 import pandas as pd
 import peers
 import pytest
+import report
 from command_line import CommandError, Sweep, run
 
 BASIC = peers.PEERS[0]
@@ -110,3 +111,13 @@ def test_whole_scripts_at_tiny_sizes(command: list[str]) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("| --- |") >= 1 and "failed" not in done.stdout
+
+
+def test_the_report_is_measured(tmp_path: Path) -> None:
+    # 6 s
+    grid = ["+grid=quickstart", "grid.epsilon=[1]", "tracking=none", "report=false"]
+    run([sys.executable, "-m", "sweep", *grid, f"store={tmp_path}"], HERE.parents[1], 60.0)
+    made = report.report(HERE.parents[1], str(tmp_path), "latest")
+    assert made.cpu > 0 and 0 < made.wall < 60 and 50 < made.peak < 500
+    names = [name for name, _ in report.parts(str(tmp_path), "latest")]
+    assert len(names) == 7 and "reading and measuring" in names

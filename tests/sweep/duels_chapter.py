@@ -5,15 +5,27 @@ from __future__ import annotations
 import altair as alt
 
 from analysis.chapter import Chapter, Data, Figure, Overview
+from analysis.curves import Curves
+from analysis.measuring import Measure
+
+
+def changes(cell: Curves) -> float | None:
+    """Mean changes of the pair over the replicates of a cell."""
+    counts = cell.outcomes.get("changes")
+    return None if counts is None else float(counts.mean())
+
+
+def measures(data: Data) -> list[Measure]:
+    """What is measured of every cell."""
+    return [changes]
 
 
 def chapter(data: Data) -> Chapter | None:
     """Mean changes of the pair, a row for each algorithm, instance and ε."""
-    if "changes" not in data.df:
+    cells = data.manifest.assign(changes=data.measured(changes))
+    table = cells.dropna(subset="changes")[["algorithm", "instance", "epsilon", "changes"]]
+    if table.empty:
         return None
-    keys = ["algorithm", "instance", "epsilon"]
-    rows = data.df.dropna(subset="changes")
-    table = rows.groupby(keys, dropna=False, sort=False)["changes"].mean().reset_index()
     view = table.assign(changes=table["changes"].map("{:.1f}".format))
     most = table.loc[table["changes"].idxmax()]
     chart = alt.Chart(table).mark_point().encode(x="algorithm:N", y="changes:Q")

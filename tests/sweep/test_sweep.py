@@ -181,7 +181,7 @@ def test_listeners_are_on_loopback_and_nothing_remains(launch, tmp_path):
 
 def test_a_plugin_runs_and_a_failing_kernel_fails_alone(tmp_path, monkeypatch):
     shutil.copy(Path(__file__).with_name("coin_plugin.py"), tmp_path / "coin_plugin.py")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     arguments = ["+grid=quickstart", "plugins=[coin_plugin]", "grid.algorithm=[coin,crash]",
                  "grid.T=[1000]", "grid.epsilon=null", "grid.replicates=5",
                  "runtime.actors=1"]  # fmt: skip
@@ -202,7 +202,7 @@ def test_a_plugin_runs_and_a_failing_kernel_fails_alone(tmp_path, monkeypatch):
 def test_a_unit_that_takes_its_actor_down_fails_alone(tmp_path, monkeypatch):
     """It travels with others, is found out, and the others are played all the same."""
     shutil.copy(Path(__file__).with_name("coin_plugin.py"), tmp_path / "coin_plugin.py")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     arguments = ["+grid=quickstart", "plugins=[coin_plugin]", "grid.algorithm=[coin,die]",
                  "grid.T=[400,1000]", "grid.epsilon=null", "grid.replicates=3", "runtime.block=3",
                  "runtime.actors=1"]  # fmt: skip
@@ -225,7 +225,7 @@ def test_actors_with_other_kernels_are_refused(tmp_path, monkeypatch):
     )
     (tmp_path / "plugin").mkdir()
     (tmp_path / "plugin" / "__init__.py").write_text(f"{source}\n{more}\n")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     arguments = ["+grid=quickstart", "plugins=[plugin]", "grid.algorithm=[coin]",
                  "grid.epsilon=null", "runtime.actors=2"]  # fmt: skip
     status, _, err = sweep(arguments, tmp_path)

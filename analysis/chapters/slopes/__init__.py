@@ -9,11 +9,14 @@ import numpy as np
 import pandas as pd
 
 from analysis.chapter import Chapter, Data, Figure
-from analysis.chapters.slopes.figures import regret_against_t, slope_against_epsilon
-from analysis.chapters.slopes.table import slopes, slopes_of
-from analysis.curves import SERIES_KEYS
+from analysis.chapters.slopes.figures import curves_in, regret_against_t, slope_against_epsilon
+from analysis.chapters.slopes.table import measure_of, slopes, slopes_of
+from analysis.curves import CELL_KEYS, SERIES_KEYS, Key
 from analysis.drawing.epsilon import has_epsilon_axis
 from analysis.labels import MEANINGS, first_columns, largest_horizon, settings
+from analysis.measures.mean_curves import MeanCurve, MeanCurves, mean_curve
+from analysis.measuring import Measure
+from analysis.selection import selected, selection_note
 from analysis.statistics import hinge
 from analysis.words import bracket, estimate, first_of, further, number, range_text
 
@@ -44,6 +47,11 @@ WORDS = {
 }
 
 
+def measures(data: Data) -> list[Measure]:
+    """What is measured of every cell, and the curves of those that the figures show."""
+    return [data.once(measure_of), data.once(_curves)]
+
+
 def chapter(data: Data) -> Chapter | None:
     """The chapter, for a sweep with regret."""
     table = data.once(table_of)
@@ -54,17 +62,17 @@ def chapter(data: Data) -> Chapter | None:
         name="slopes",
         title="Slopes",
         table=table.drop(columns=["label", "setting"]),
-        view=view(table),
+        view=view(selected(table)),
         meanings=MEANINGS | WORDS | {"R(T)": regret_meaning(data, table["family"].unique())},
         headlines=first_of(headlines(table)),
         figures=list(_figures(table, data)),
-        notes=further(left_out),
+        notes=[*further(left_out), *selection_note(table, "slopes")],
     )
 
 
 def table_of(data: Data) -> pd.DataFrame:
     """The table of `analysis.slopes` with the columns `label` and `setting`."""
-    return data.labelled(slopes_of(data.cells, data.sweep.get("window")))
+    return data.labelled(slopes_of(data, data.once(measure_of)))
 
 
 def view(table: pd.DataFrame) -> pd.DataFrame:
@@ -103,9 +111,10 @@ def slope_text(row: Any) -> str:
 def headlines(table: pd.DataFrame) -> list[str]:
     """The slope of every series at its largest ε, where no series has ε enough for a knee."""
     table = largest_horizon(table)
-    groups = [group for _, group in table.groupby(SERIES_KEYS, sort=False, dropna=False)]
-    if any(np.isfinite(group["epsilon"]).sum() >= hinge.MIN_POINTS for group in groups):
+    series = table.groupby(SERIES_KEYS, sort=False, dropna=False)
+    if (np.isfinite(table["epsilon"]).groupby(series.ngroup()).sum() >= hinge.MIN_POINTS).any():
         return []
+    groups = [group for _, group in series]
     found = []
     for group in groups:
         row = next(group.sort_values("epsilon").tail(1).itertuples(index=False))
@@ -122,8 +131,26 @@ def headlines(table: pd.DataFrame) -> list[str]:
 
 def _figures(table: pd.DataFrame, data: Data) -> Iterator[Figure]:
     """The figures of the first MAX_FIGURES settings."""
-    for rows in settings(largest_horizon(table))[:MAX_FIGURES]:
+    shown = settings(largest_horizon(table))[:MAX_FIGURES]
+    curves = _mean_curves({key for rows in shown for key in curves_in(rows)}, data)
+    for rows in shown:
         setting = rows["setting"].iloc[0]
         if has_epsilon_axis(rows) and rows["slope"].notna().any():
             yield Figure(f"slope_vs_epsilon-{setting}", slope_against_epsilon(rows))
-        yield Figure(f"regret_vs_t-{setting}", regret_against_t(rows, data.by_key))
+        yield Figure(f"regret_vs_t-{setting}", regret_against_t(rows, curves))
+
+
+def _curves(data: Data) -> MeanCurves:
+    """The curves that figures show, if every cell has regret."""
+    table = data.labelled(data.manifest)
+    shown = settings(largest_horizon(table))[:MAX_FIGURES]
+    return MeanCurves(frozenset(key for rows in shown for key in curves_in(rows)))
+
+
+def _mean_curves(keys: set[Key], data: Data) -> dict[Key, MeanCurve]:
+    """The mean curves of some cells; those that were not measured are read."""
+    cells = data.manifest[CELL_KEYS].itertuples(index=False, name=None)
+    pairs = zip(cells, data.measured(data.once(_curves)), strict=True)
+    known = {(cell, label): curve for (cell, label), curve in pairs if curve is not None}
+    lacking = data.curves(keys - set(known))
+    return known | {key: mean_curve(cell) for key, cell in lacking.items()}

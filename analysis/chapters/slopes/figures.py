@@ -9,17 +9,19 @@ import numpy as np
 import pandas as pd
 
 from analysis import drawing
-from analysis.curves import Curves, bootstrap_generator
+from analysis.curves import SERIES_KEYS, Key
 from analysis.drawing.epsilon import (
     baseline_series,
     epsilon_axis,
     heights,
     private_groups,
     private_series,
+    thinned,
 )
 from analysis.labels import largest_horizon, settings, with_labels
-from analysis.statistics.bootstrap import interval
-from analysis.words import number, range_text, replicates, spread
+from analysis.measures.mean_curves import MeanCurve
+from analysis.selection import selected
+from analysis.words import number, range_text, replicates
 
 MAX_PANELS = 6
 MAX_BASELINES = 3
@@ -39,15 +41,17 @@ def slope_against_epsilon(slopes: pd.DataFrame) -> Any:
     rows = one_setting(slopes)
     x = epsilon_axis(rows)
     known = rows[rows["slope"].notna()]
-    series = private_series(known, "slope", x)
-    series += baseline_series(known, "slope", x) + lower_bound(rows, 1.0, "lower bound (Theorem 3)")
+    drawn, selection = thinned(known)
+    series = private_series(drawn, "slope", x)
+    series += baseline_series(drawn, "slope", x)
+    series += lower_bound(thinned(rows)[0], 1.0, "lower bound (Theorem 3)")
     y = drawing.axis(
-        "slope of mean regret on ln t (units of reward)", heights([*series, *_envelopes(known, x)])
+        "slope of mean regret on ln t (units of reward)", heights([*series, *_envelopes(drawn, x)])
     )
     span = range_text(known["window_low"].min(), known["window_high"].max())
     note = (
         f"Means over {replicates(rows['n'])} replicates; dark bands: 95 % bootstrap interval of "
-        f"the slope; pale bands: smallest to largest R(t)/ln t; window: t from {span}."
+        f"the slope; pale bands: smallest to largest R(t)/ln t; window: t from {span}.{selection}"
     )
     fitted = {group["label"].iloc[0] for group in private_groups(known)}
     without = [str(group["label"].iloc[0]) for group in private_groups(rows)]
@@ -57,61 +61,68 @@ def slope_against_epsilon(slopes: pd.DataFrame) -> Any:
     ratio = rows["ratio"].replace([np.inf, -np.inf], np.nan).dropna()
     if len(ratio):
         title += f": {range_text(ratio.min(), ratio.max())} times the lower bound"
-    return drawing.chart([*_envelopes(known, x), *series], x, y, title, note)
+    return drawing.chart([*_envelopes(drawn, x), *series], x, y, title, note)
 
 
-def regret_against_t(slopes: pd.DataFrame, cells: Mapping[tuple[str, str], Curves]) -> Any:
+def curves_in(rows: pd.DataFrame) -> list[Key]:
+    """The cells, by `Curves.key`, whose curves `regret_against_t` draws of the rows of a setting.
+
+    Args:
+        rows: cells with labels, as the table of slopes or the manifest has them.
+    """
+    private, plain = _chosen(rows)
+    return [(row.cell, row.instance) for row in [*(row for _, row in private), *plain]]
+
+
+def regret_against_t(slopes: pd.DataFrame, curves: Mapping[Key, MeanCurve]) -> Any:
     """Mean regret against t, a panel per algorithm that uses ε, at up to five ε of the grid.
 
     Args:
         slopes: what `analysis.slopes` returns; of several settings the first at its largest
             horizon is drawn.
-        cells: the cells by (cell, instance), as `analysis.chapter.Data.by_key`.
+        curves: mean curves by `Curves.key`; a cell of `curves_in` that has none is not drawn.
 
     Returns:
         An Altair chart.
     """
     rows = one_setting(slopes)
-    private = private_groups(rows)
-    shown = private[:MAX_PANELS]
+    series = rows.loc[rows["uses_epsilon"].astype(bool)].groupby(SERIES_KEYS, dropna=False).ngroups
     plain = rows[~rows["uses_epsilon"].astype(bool)]
-    chosen = [
-        (str(group["label"].iloc[0]), row)
-        for group in shown
-        for row in spread(list(group.itertuples(index=False)), CURVES_PER_PANEL)
-    ]
+    chosen, baselines = _chosen(rows)
+    panels = list(dict.fromkeys(label for label, _ in chosen))
     order = {e: i for i, e in enumerate(sorted({row.epsilon for _, row in chosen}))}
     items: list[drawing.Item] = [
         _curve(
-            cells[row.cell, row.instance],
+            curves[row.cell, row.instance],
             f"ε = {number(row.epsilon)}",
             order[row.epsilon],
             drawing.look(order[row.epsilon]),
             panel,
         )
         for panel, row in sorted(chosen, key=lambda pair: pair[1].epsilon)
+        if (row.cell, row.instance) in curves
     ]
-    for i, row in enumerate(list(plain.itertuples(index=False))[:MAX_BASELINES]):
-        style = drawing.baseline_look(i) if shown else drawing.look(i)
-        items.append(_curve(cells[row.cell, row.instance], str(row.label), i, style))
+    for i, row in enumerate(baselines):
+        style = drawing.baseline_look(i) if panels else drawing.look(i)
+        if (row.cell, row.instance) in curves:
+            items.append(_curve(curves[row.cell, row.instance], str(row.label), i, style))
     windows = rows.dropna(subset="slope")
     if len(windows):
         ends = float(windows["window_low"].min()), float(windows["window_high"].max())
         items.append(drawing.Stripe(*ends))
-    curves = [item for item in items if isinstance(item, drawing.Series)]
-    rounds = [value for one in curves for value in np.asarray(one.x, float)]
+    lines = [item for item in items if isinstance(item, drawing.Series)]
+    rounds = [value for one in lines for value in np.asarray(one.x, float)]
     finals = rows.loc[rows["regret_T"] > 0, "regret_T"]
     wide = bool(len(finals) and finals.max() > 15 * finals.min())
     x = drawing.axis("round t", rounds)
-    y = drawing.axis("mean regret (units of reward)", heights(curves), logarithmic=wide)
+    y = drawing.axis("mean regret (units of reward)", heights(lines), logarithmic=wide)
     note = f"Means over {replicates(rows['n'])} replicates; bands: 95 % bootstrap interval; "
     note += "shaded: window of the slope fits."
     for count, what in (
-        (len(private) - len(shown), "algorithms"),
+        (series - len(panels), "algorithms"),
         (len(plain) - MAX_BASELINES, "baselines"),
     ):
         note += f" {count} further {what} not drawn." if count > 0 else ""
-    panels = [str(group["label"].iloc[0]) for group in shown]
     title = growth_title(rows)
     return drawing.chart(items, x, y, title, note, panels)
 
@@ -154,17 +165,30 @@ def _envelopes(rows: pd.DataFrame, x: drawing.Axis) -> list[drawing.Envelope]:
     return found
 
 
+def _chosen(rows: pd.DataFrame) -> tuple[list[tuple[str, Any]], list[Any]]:
+    """The cells of a setting that are drawn, as named tuples.
+
+    Returns:
+        Those with ε, each with the label of its panel, and those without.
+    """
+    private = [
+        (str(group["label"].iloc[0]), row)
+        for group in private_groups(rows)[:MAX_PANELS]
+        for row in selected(group, CURVES_PER_PANEL).itertuples(index=False)
+    ]
+    plain = rows[~rows["uses_epsilon"].astype(bool)].head(MAX_BASELINES)
+    return private, list(plain.itertuples(index=False))
+
+
 def _curve(
-    cell: Curves, label: str, index: int, style: drawing.Look, panel: str = ""
+    curve: MeanCurve, label: str, index: int, style: drawing.Look, panel: str = ""
 ) -> drawing.Series:
     """A cell's mean curve with its interval."""
-    keep = cell.checkpoints >= 2
-    t, curves = cell.checkpoints[keep], cell.regret[:, keep]
-    low, high = interval(curves, bootstrap_generator(cell.info["cell"], 0))
-    step = max(1, len(t) // 8)
-    marked = drawing.every(len(t), 8, index * step // CURVES_PER_PANEL)
+    size = len(curve.t)
+    step = max(1, size // 8)
+    marked = drawing.every(size, 8, index * step // CURVES_PER_PANEL)
     name = f"{panel}, {label}" if panel else label
-    n = np.full(len(t), cell.n)
+    n = np.full(size, curve.n)
     return drawing.Series(
-        name, label, t, curves.mean(axis=0), style, low, high, n, panel, marked=marked
+        name, label, curve.t, curve.mean, style, curve.low, curve.high, n, panel, marked=marked
     )

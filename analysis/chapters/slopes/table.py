@@ -1,8 +1,4 @@
-"""How fast regret grows with ln t: one fitted slope, with its interval, per cell.
-
-The slope is the least-squares coefficient of the mean curve on ln t over a window of
-checkpoints. It is linear in the curve, so the bootstrap over replicates resamples n numbers.
-The points of one curve are not independent, which is why the interval comes from replicates.
+"""The table of slopes: how fast regret grows with ln t, one row per cell.
 
 An algorithm that is told T has no curve in T within one run: its slope is fitted to the mean
 regrets at the horizons of the sweep, each from runs of its own.
@@ -12,18 +8,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from analysis import bounds
-from analysis.curves import SERIES_KEYS, Curves, Floats, bootstrap_generator, cells
-from analysis.statistics.bootstrap import DRAWS, interval, resampled_means, small_sample
-
-MIN_POINTS = 3
-"""Rounds a fit needs."""
+from analysis.chapter import Data
+from analysis.curves import CELL_KEYS, SERIES_KEYS
+from analysis.loaded import Loaded
+from analysis.measures.slopes import (
+    MIN_POINTS,
+    Measured,
+    MeasureSlope,
+    Slope,
+    Window,
+    choose_window,
+    regressor,
+)
+from analysis.statistics.bootstrap import DRAWS, small_sample
 
 INFO = ["cell", *SERIES_KEYS, "epsilon", "uses_epsilon", "anytime", "doubling", "distribution"]
 
@@ -32,6 +33,8 @@ COLUMNS = [
     "points", "slope", "slope_low", "slope_high", "envelope_low", "envelope_high",
     "deterministic", "lower_bound", "ratio", "note",
 ]  # fmt: skip
+
+BUT_T = [name for name in SERIES_KEYS if name != "T"]
 
 
 def slopes(
@@ -55,181 +58,112 @@ def slopes(
     the envelope is the honest range); lower_bound (azize2022 Theorem 3, NaN where the rewards
     are not Bernoulli or the family is not `bandit`); ratio = slope / lower_bound; note.
     """
-    default = (df.attrs.get("sweep") or {}).get("window")
-    return slopes_of(list(cells(df)), default, window, draws, seed)
+    data = Data(Loaded(df))
+    return slopes_of(data, measure_of(data, window, draws, seed))
 
 
-def slopes_of(
-    points: Sequence[Curves],
-    default: tuple[float, float] | None = None,
-    window: tuple[float, float] | None = None,
-    draws: int = DRAWS,
-    seed: int = 0,
-) -> pd.DataFrame:
-    """The table of `slopes` from cells and the sweep's own window, `default`."""
-    horizons: dict[tuple[str, ...], list[Curves]] = {}
-    for cell in points:
-        if not cell.info["anytime"]:
-            horizons.setdefault(_but_T(cell), []).append(cell)
-    rows = []
-    for cell in points:
-        row, low, high = _common(cell, window, default, draws, seed)
-        if cell.info["anytime"]:
-            row |= _along_curve(cell, low, high, draws, seed)
-        else:
-            row |= _across_horizons(horizons[_but_T(cell)], low, high, draws, seed)
-        bound = row["lower_bound"]
-        row["ratio"] = row["slope"] / bound if bound > 0 else math.nan
-        notes = [row["note"], "one replicate: no interval" if cell.n < 2 else ""]
-        if default is not None and window is None and default[0] >= cell.info["T"]:
-            notes.append("the sweep's window begins after T: [√T, T] used")
-        row["note"] = "; ".join(note for note in notes if note)
-        rows.append(row)
-    return pd.DataFrame(rows, columns=COLUMNS).astype({"K": "Int64", "N": "Int64"})
+def measure_of(
+    data: Data, window: Window | None = None, draws: int = DRAWS, seed: int = 0
+) -> MeasureSlope:
+    """What is measured of every cell of a sweep for its table of slopes."""
+    default = data.sweep.get("window")
+    default = None if default is None else (float(default[0]), float(default[1]))
+    rounds, keys = data.manifest["T"].to_numpy(), data.manifest[CELL_KEYS].to_numpy()
+    needed = frozenset(
+        (str(keys[i][0]), str(keys[i][1]))
+        for horizons in _horizons(data.manifest)
+        if len(horizons) >= MIN_POINTS
+        for T in rounds[horizons]
+        if len(used := _within(horizons, rounds, *choose_window(T, window, default))) >= MIN_POINTS
+        for i in used
+    )
+    return MeasureSlope(window, default, draws, seed, needed)
 
 
-def choose_window(
-    T: float, window: tuple[float, float] | None, default: tuple[float, float] | None
-) -> tuple[float, float]:
-    """Return the [T0, T1] to fit over for a cell of horizon T (see `slopes`)."""
-    if window is not None:
-        return window[0], min(window[1], T)
-    if default is not None and default[0] < T:
-        return default[0], min(default[1], T)
-    return math.sqrt(T), T
+def slopes_of(data: Data, measure: MeasureSlope) -> pd.DataFrame:
+    """The table of `slopes` of a sweep."""
+    measured: list[Measured | None] = data.measured(measure)
+    places = [place for place, one in enumerate(measured) if one is not None]
+    found = [one for one in measured if one is not None]
+    table = data.manifest[INFO].take(places).reset_index(drop=True)
+    fits = [one.fit for one in found]
+    rounds = table["T"].to_numpy()
+    for horizons in _horizons(table):
+        for place in horizons:
+            low, high = choose_window(rounds[place], measure.window, measure.default)
+            used = _within(horizons, rounds, low, high)
+            fits[place] = _across_horizons(rounds[used], [found[i] for i in used], low, high)
+    for name in ("n", "regret_T", "regret_T_low", "regret_T_high", "lower_bound"):
+        table[name] = [getattr(one, name) for one in found]
+    fitted = pd.DataFrame(fits, columns=Slope._fields)
+    for name in Slope._fields:
+        table[name] = fitted[name].to_numpy()
+    bound = table["lower_bound"].to_numpy(float)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = table["slope"].to_numpy(float) / bound
+    table["ratio"] = np.where(bound > 0, ratio, math.nan)
+    late = measure.window is None and measure.default is not None
+    table["note"] = [
+        _note(note, n, late and measure.default is not None and measure.default[0] >= T)
+        for note, n, T in zip(table["note"], table["n"], table["T"], strict=True)
+    ]
+    return table[COLUMNS].astype({"K": "Int64", "N": "Int64"})
 
 
-def lower_bound(info: dict[str, Any]) -> float:
-    """Return the proven lower bound on a cell's slope, NaN where none is known.
+def _note(note: str, n: int, late: bool) -> str:
+    """What to know of a row; `late`: the sweep's window begins after its T."""
+    notes = [note, "one replicate: no interval" if n < 2 else ""]
+    notes.append("the sweep's window begins after T: [√T, T] used" if late else "")
+    return "; ".join(note for note in notes if note)
 
-    A cell without ε gets the bound without privacy.
+
+def _horizons(table: pd.DataFrame) -> list[np.ndarray]:
+    """The places of cells that are told T, by ascending T.
+
+    Those of each algorithm, instance and ε that differ in T only stand together.
     """
-    means = info["means"]
-    if info["family"] != "bandit" or info["distribution"] != "bernoulli":
-        return math.nan
-    if means is None or len(means) == 0:
-        return math.nan
-    epsilon = info["epsilon"]
-    if not info["uses_epsilon"] or not epsilon > 0:
-        epsilon = math.inf
-    return bounds.lower_bound_slope(means, epsilon)
+    told = np.flatnonzero(~table["anytime"].to_numpy(bool))
+    if not len(told):
+        return []
+    rows = table.iloc[told]
+    group = rows.groupby([*BUT_T, "epsilon"], sort=False, dropna=False).ngroup().to_numpy()
+    order = np.lexsort((rows["T"].to_numpy(), group))
+    return np.split(told[order], np.flatnonzero(np.diff(group[order])) + 1)
 
 
-def envelope(cell: Curves, low: float, high: float) -> tuple[float, float]:
-    """Return min and max of mean regret / ln t over the checkpoints t >= 2 in [low, high]."""
-    inside = (cell.checkpoints >= max(low, 2)) & (cell.checkpoints <= high)
-    if not inside.any():
-        return math.nan, math.nan
-    scaled = cell.mean[inside] / np.log(cell.checkpoints[inside])
-    return float(scaled.min()), float(scaled.max())
-
-
-def _but_T(cell: Curves) -> tuple[str, ...]:
-    """Return what is equal among the horizons of one algorithm, instance and ε."""
-    names = [name for name in SERIES_KEYS if name != "T"]
-    return tuple(str(cell.info[name]) for name in [*names, "epsilon"])
-
-
-def _common(
-    cell: Curves,
-    window: tuple[float, float] | None,
-    default: tuple[float, float] | None,
-    draws: int,
-    seed: int,
-) -> tuple[dict[str, Any], float, float]:
-    """Return what every row has, and the window of its fit."""
-    info = cell.info
-    final_low, final_high = interval(cell.final, bootstrap_generator(info["cell"], seed), draws)
-    row: dict[str, Any] = {name: info[name] for name in INFO} | {
-        "n": cell.n,
-        "regret_T": float(cell.final.mean()),
-        "regret_T_low": final_low,
-        "regret_T_high": final_high,
-        "lower_bound": lower_bound(info),
-    }
-    return row, *choose_window(info["T"], window, default)
-
-
-def _unfitted(low: float, high: float, points: int, note: str) -> dict[str, Any]:
-    """Return the fit's columns where there is none."""
-    names = COLUMNS[COLUMNS.index("slope") : COLUMNS.index("deterministic")]
-    row: dict[str, Any] = dict.fromkeys(names, math.nan)
-    row |= {"window_low": low, "window_high": high, "points": points}
-    return row | {"deterministic": False, "note": note}
-
-
-def _regressor(rounds: NDArray[np.int64]) -> tuple[Floats, Floats]:
-    """Return ln t and the weights w for which w·y is the least-squares slope of y on it."""
-    x = np.log(rounds)
-    return x, (x - x.mean()) / ((x - x.mean()) ** 2).sum()
-
-
-def _along_curve(cell: Curves, low: float, high: float, draws: int, seed: int) -> dict[str, Any]:
-    """Return the fit to one cell's curve within [low, high]."""
-    # A hair of slack, so that √T computed in floating point does not lose its own checkpoint.
-    inside = (cell.checkpoints >= low * (1 - 1e-12)) & (cell.checkpoints <= high * (1 + 1e-12))
-    used = cell.checkpoints[inside]
-    if len(used) < MIN_POINTS:
-        note = f"window [{low:.3g}, {high:.3g}] holds {len(used)} checkpoints, {MIN_POINTS} needed"
-        return _unfitted(low, high, len(used), note)
-    x, weights = _regressor(used)
-    each = (cell.regret[:, inside] - cell.regret[:, inside][:, :1]) @ weights
-    slope_low, slope_high = interval(each, bootstrap_generator(cell.info["cell"], seed + 1), draws)
-    envelope_low, envelope_high = envelope(cell, used[0], used[-1])
-    # Steps come when ln t doubles: a shorter window may hold none, or one and no tread.
-    short = cell.info["doubling"] and x[-1] < 1.9 * x[0]
-    return {
-        "window_low": float(used[0]),
-        "window_high": float(used[-1]),
-        "points": len(used),
-        "slope": float(each.mean()),
-        "slope_low": slope_low,
-        "slope_high": slope_high,
-        "envelope_low": envelope_low,
-        "envelope_high": envelope_high,
-        "deterministic": slope_low == slope_high,
-        "note": "window shorter than [T0, T0²]: the slope depends on where steps fall"
-        if short
-        else "",
-    }
+def _within(horizons: np.ndarray, rounds: np.ndarray, low: float, high: float) -> np.ndarray:
+    """The places whose horizons lie in a window."""
+    T = rounds[horizons]
+    return horizons[(low * (1 - 1e-12) <= T) & (high * (1 + 1e-12) >= T)]
 
 
 def _across_horizons(
-    horizons: list[Curves], low: float, high: float, draws: int, seed: int
-) -> dict[str, Any]:
-    """Return the fit to the mean regrets at those horizons that lie within [low, high]."""
-    used = [c for c in horizons if low * (1 - 1e-12) <= c.info["T"] <= high * (1 + 1e-12)]
-    used.sort(key=lambda cell: cell.info["T"])
+    rounds: np.ndarray, used: Sequence[Measured], low: float, high: float
+) -> Slope:
+    """Return the fit to the mean regrets at the horizons within [low, high]."""
     if len(used) < MIN_POINTS:
         note = f"it is told T: {len(used)} horizons in the window, {MIN_POINTS} needed"
-        return _unfitted(low, high, len(used), note)
-    rounds = np.array([cell.info["T"] for cell in used])
-    x, weights = _regressor(rounds)
-    means = np.array([cell.final.mean() for cell in used])
-    drawn = np.stack(
-        [
-            resampled_means(c.final, draws, bootstrap_generator(c.info["cell"], seed + 1))
-            for c in used
-        ]
-    )
+        return Slope(low, high, len(used), note=note)
+    x, weights = regressor(rounds)
+    means = np.array([cell.regret_T for cell in used])
+    drawn = np.stack([cell.means for cell in used if cell.means is not None])
     slope = float(means @ weights)
-    same = all(
-        np.ptp(cell.final) <= 1e-12 * abs(mean) for cell, mean in zip(used, means, strict=True)
-    )
+    same = all(cell.spread <= 1e-12 * abs(mean) for cell, mean in zip(used, means, strict=True))
     slope_low, slope_high = np.percentile(weights @ drawn, [2.5, 97.5])
-    wider = small_sample(min(cell.n for cell in used))
+    fewest = min(cell.n for cell in used)
+    wider = small_sample(fewest)
     slope_low, slope_high = (slope + (end - slope) * wider for end in (slope_low, slope_high))
-    if same or min(cell.n for cell in used) < 2:
+    if same or fewest < 2:
         slope_low = slope_high = slope if same else math.nan
-    return {
-        "window_low": float(rounds[0]),
-        "window_high": float(rounds[-1]),
-        "points": len(used),
-        "slope": slope,
-        "slope_low": float(slope_low),
-        "slope_high": float(slope_high),
-        "envelope_low": float((means / x).min()),
-        "envelope_high": float((means / x).max()),
-        "deterministic": same,
-        "note": f"fitted over {len(used)} horizons",
-    }
+    return Slope(
+        float(rounds[0]),
+        float(rounds[-1]),
+        len(used),
+        slope,
+        float(slope_low),
+        float(slope_high),
+        float((means / x).min()),
+        float((means / x).max()),
+        same,
+        f"fitted over {len(used)} horizons",
+    )

@@ -7,15 +7,18 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.chapter import Chapter, Data, Figure, Overview
+from analysis.chapter import Chapter, Data, Figure, Overview, first_overviews
 from analysis.chapters.stopping.figures import (
     draw,
     samples_against_epsilon,
     samples_against_mu,
 )
-from analysis.chapters.stopping.table import stopping
+from analysis.chapters.stopping.table import stopping, stopping_of
 from analysis.curves import CELL_KEYS, SERIES_KEYS
 from analysis.labels import MEANINGS, first_columns
+from analysis.measures.stopping import MeasureStopping
+from analysis.measuring import Measure
+from analysis.selection import selected, selection_note
 from analysis.statistics.proportions import clopper_pearson
 from analysis.words import (
     bracket,
@@ -43,24 +46,33 @@ WORDS = {
 }
 
 
+MEASURE = MeasureStopping()
+
+
+def measures(data: Data) -> list[Measure]:
+    """What is measured of every cell."""
+    return [MEASURE]
+
+
 def chapter(data: Data) -> Chapter | None:
     """The chapter, for a sweep with stopping rules."""
-    table = stopping(data.df)
+    table = stopping_of(data, MEASURE)
     if table.empty:
         return None
     labelled = data.labelled(table)
-    first = data.df.drop_duplicates(CELL_KEYS).set_index(CELL_KEYS)
+    first = data.manifest.set_index(CELL_KEYS)
     generated = first.get("instance_generator", pd.Series(None, first.index, dtype=object))
     given = generated.reindex(pd.MultiIndex.from_frame(table[CELL_KEYS])).to_numpy()
     return Chapter(
         name="stopping",
         title="Stopping rules",
         table=table,
-        view=view(labelled),
+        view=view(selected(labelled)),
         meanings=MEANINGS | WORDS,
         headlines=first_of(headlines(labelled)),
         figures=[Figure(name, chart) for name, chart in draw(labelled, given)],
         overviews=overviews(labelled),
+        notes=selection_note(labelled, "stopping"),
     )
 
 
@@ -113,7 +125,7 @@ def by_series(table: pd.DataFrame) -> pd.DataFrame:
 def overviews(table: pd.DataFrame) -> list[Overview]:
     """A table per stream, a row per series."""
     groups = by_series(table).groupby(["setting", "T"], sort=False)
-    return [_overview(rows) for _, rows in groups]
+    return first_overviews((_overview(rows) for _, rows in groups), groups.ngroups)
 
 
 def headlines(table: pd.DataFrame) -> list[str]:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from analysis import drawing
+from analysis.curves import parameters_of
 from analysis.drawing.epsilon import (
     baseline_series,
     epsilon_axis,
@@ -17,8 +18,9 @@ from analysis.drawing.epsilon import (
     heights,
     private_groups,
     private_series,
+    thinned,
 )
-from analysis.labels import differences, parameters_of, settings, shape_of, with_labels
+from analysis.labels import differences, settings, shape_of, with_labels
 from analysis.words import number, range_text, replicates, spread
 
 MAX_FIGURES = 12
@@ -74,7 +76,8 @@ def samples_against_epsilon(stopping: pd.DataFrame) -> Any:
     """
     rows = settings(with_labels(stopping))[0]
     x = epsilon_axis(rows)
-    series = private_series(rows, "stop_time", x) + baseline_series(rows, "stop_time", x)
+    drawn, selection = thinned(rows)
+    series = private_series(drawn, "stop_time", x) + baseline_series(drawn, "stop_time", x)
     y = drawing.axis("mean samples until the halt", heights(series))
     groups = private_groups(rows)
     ratios = [group["stop_time"].iloc[0] / group["stop_time"].iloc[-1] for group in groups]
@@ -84,7 +87,7 @@ def samples_against_epsilon(stopping: pd.DataFrame) -> Any:
         f"{rows['setting'].iloc[0]}: ε = {low} takes {range_text(min(ratios), max(ratios))} times"
     )
     title += f" the samples of ε = {high}"
-    return drawing.chart(series, x, y, title, _note(rows))
+    return drawing.chart(series, x, y, title, _note(rows) + selection)
 
 
 def samples_against_mu(stopping: pd.DataFrame) -> Any:

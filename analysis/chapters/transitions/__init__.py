@@ -12,6 +12,9 @@ from analysis.chapters.transitions.figures import ratio_text, regret_against_eps
 from analysis.chapters.transitions.table import transitions, transitions_of
 from analysis.drawing.epsilon import has_epsilon_axis
 from analysis.labels import MEANINGS, first_columns, largest_horizon, settings
+from analysis.measures.knees import MeasurePoint
+from analysis.measuring import Measure
+from analysis.selection import selected, selection_note
 from analysis.words import estimate, first_of, further, number, range_text
 
 __all__ = ["ORDER", "chapter", "regret_against_epsilon", "transitions"]
@@ -44,6 +47,14 @@ NOTE = (
 )
 
 
+MEASURE = MeasurePoint()
+
+
+def measures(data: Data) -> list[Measure]:
+    """What is measured of every cell."""
+    return [MEASURE]
+
+
 def chapter(data: Data) -> Chapter | None:
     """The chapter, for a sweep whose regret was measured at several ε."""
     slopes, fits = data.once(slopes_of_sweep), data.once(table_of)
@@ -54,7 +65,7 @@ def chapter(data: Data) -> Chapter | None:
         name="transitions",
         title="Knees of regret against ε",
         table=fits.drop(columns=["label", "setting"]),
-        view=view(fits),
+        view=view(selected(fits)),
         meanings=MEANINGS | WORDS,
         headlines=first_of(headlines(fits)),
         figures=[
@@ -63,13 +74,17 @@ def chapter(data: Data) -> Chapter | None:
             )
             for rows in drawn[:MAX_FIGURES]
         ],
-        notes=([NOTE] if len(fits) else []) + further(len(drawn) - MAX_FIGURES),
+        notes=[
+            *([NOTE] if len(fits) else []),
+            *further(len(drawn) - MAX_FIGURES),
+            *selection_note(fits, "transitions"),
+        ],
     )
 
 
 def table_of(data: Data) -> pd.DataFrame:
     """The table of `analysis.transitions` with the columns `label` and `setting`."""
-    return data.labelled(transitions_of(data.cells))
+    return data.labelled(transitions_of(data, MEASURE))
 
 
 def view(table: pd.DataFrame) -> pd.DataFrame:

@@ -9,8 +9,8 @@ import pandas as pd
 
 from analysis import drawing
 from analysis.chapters.slopes.figures import growth_title, lower_bound, one_setting
-from analysis.curves import series_key
-from analysis.drawing.epsilon import baseline_series, epsilon_axis, heights, private_series
+from analysis.curves import SERIES_KEYS, series_key
+from analysis.drawing.epsilon import baseline_series, epsilon_axis, heights, private_series, thinned
 from analysis.labels import same_setting
 from analysis.words import bracket, estimate, number, range_text, replicates
 
@@ -28,14 +28,16 @@ def regret_against_epsilon(slopes: pd.DataFrame, transitions: pd.DataFrame) -> A
     """
     rows = one_setting(slopes)
     fits = {series_key(fit): fit for fit in _fits_of(transitions, rows).itertuples(index=False)}
-    labels = {series_key(row): str(row.label) for row in rows.itertuples(index=False)}
+    series = rows.drop_duplicates(SERIES_KEYS).itertuples(index=False)
+    labels = {series_key(row): str(row.label) for row in series}
     legend = {
         key: f"{label}\n{_knee_text(fits[key])}"
         for key, label in labels.items()
         if key in fits and fits[key].resolved == "yes"
     }
     x = epsilon_axis(rows)
-    series = private_series(rows, "regret_T", x, legend)
+    points, selection = thinned(rows)
+    series = private_series(points, "regret_T", x, legend)
     drawn = {one.label: one.look for one in series}
     knees = [
         drawing.Knee(
@@ -51,10 +53,11 @@ def regret_against_epsilon(slopes: pd.DataFrame, transitions: pd.DataFrame) -> A
     ]
     T = int(rows["T"].iloc[0])
     lines = baseline_series(rows, "regret_T", x)
-    lines += lower_bound(rows, math.log(T), "lower bound · ln T (Theorem 3)")
+    lines += lower_bound(points, math.log(T), "lower bound · ln T (Theorem 3)")
     heading = f"mean regret at T = {number(T)} (units of reward)"
     y = drawing.axis(heading, [*heights([*series, *lines]), *(knee.y for knee in knees)])
     note = f"Means over {replicates(rows['n'])} replicates; bands: 95 % bootstrap interval."
+    note += selection
     if knees:
         note += " Hollow markers: the knee ε* with its 95 % interval, where the fitted asymptotes"
         note += " cross, drawn at the height of the plateau; the curve is still above it there."
