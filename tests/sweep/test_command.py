@@ -110,7 +110,7 @@ def test_a_dry_run_writes_nothing(tmp_path, monkeypatch, capsys):
         main()
     assert stopped.value.code == 0
     err = capsys.readouterr().err
-    assert "860 cells" in err and "0 in the store, 42,940 to simulate" in err
+    assert "860 cells" in err and "0 in the store, 344,000 to simulate" in err
     assert os.listdir(tmp_path) == []
 
 
