@@ -116,6 +116,10 @@ class Data:
                 raise result.error
         return self._results[measure]
 
+    def forget(self, measure: Measure) -> None:
+        """Drop a measure's results, for a chapter that has made a table of them."""
+        self._results.pop(measure, None)
+
     def curves(self, keys: Collection[Key]) -> dict[Key, Curves]:
         """Some cells by `Curves.key`, read from the store; those without rows are left out."""
         return self._source.curves(keys) if keys else {}

@@ -1,8 +1,8 @@
 """The knee of a series: where the asymptotes of a smooth hinge through its final regrets cross.
 
-`MeasurePoint` measures a cell, `knee_of` fits a series of them. Regret at the knee is well above
-its plateau: of a hinge with sharpness s it is 2^(1/s) times as large, and most algorithms bend
-softly.
+`MeasurePoint` measures a cell, `prepared` makes ready a series of them, and `knee_of` fits that.
+Regret at the knee is well above its plateau: of a hinge with sharpness s it is 2^(1/s) times as
+large, and most algorithms bend softly.
 """
 
 from __future__ import annotations
@@ -75,8 +75,69 @@ class Series:
         return float(np.mean([self.points[i].mean for i in group]))
 
 
-def knee_of(series: Series) -> dict[str, Any]:
-    """The measured columns of `analysis.transitions` for a series; without a fit, some of them."""
+def _groups(points: int, together: int) -> list[range]:
+    """Successive points in groups of equal size; a remainder is left out."""
+    return [range(at, at + together) for at in range(0, points - together + 1, together)]
+
+
+class Cloud(NamedTuple):
+    """The points of a fit, each the average of a group of neighbours.
+
+    Attributes:
+        x, y: ln ε and ln of the mean regret, shape (p,).
+        noise: variance of y that the replicates explain, shape (p,).
+        logs: ln of bootstrap means, shape (draws, p).
+    """
+
+    x: Floats
+    y: Floats
+    noise: Floats
+    logs: Floats
+
+    @classmethod
+    def of(cls, series: Series, groups: Sequence[range]) -> Cloud:
+        """That of some groups of a series' points, all with regret."""
+        logs = np.empty((series.draws, len(groups)))
+        x, y, noise = np.empty((3, len(groups)))
+        for i, group in enumerate(groups):
+            near = [series.points[place] for place in group]
+            drawn = [np.log(np.maximum(one.means, 1e-3 * one.mean)) for one in near]
+            logs[:, i] = np.mean(drawn, axis=0)
+            x[i] = np.mean(np.log(series.epsilon[group]))
+            y[i] = np.mean([np.log(one.mean) for one in near])
+            own = [one.variance / max(one.n - 1, 1) / one.mean**2 for one in near]
+            noise[i] = np.mean(own) / len(near)
+        return cls(x, y, noise, logs)
+
+
+class Prepared(NamedTuple):
+    """What a fit needs of a series, small however many its points are.
+
+    Attributes:
+        row: the measured columns of `analysis.transitions` that need no fit.
+        cloud: the points that are fitted.
+        groups: the number of points before any was left out.
+        notes: what to know of them.
+        doubling: whether the algorithm's regret moves in steps.
+        alone: whether a point has one replicate only.
+        cell: the identity of the first point; its and `seed` is the bootstrap's generator.
+    """
+
+    row: dict[str, Any]
+    cloud: Cloud
+    groups: int
+    notes: list[str]
+    doubling: bool
+    alone: bool
+    cell: str
+    seed: int
+
+
+def prepared(series: Series) -> Prepared:
+    """A series with neighbours averaged where it has many points, and without what can't be fitted.
+
+    Saturated points and those without regret are left out.
+    """
     info = series.info
     together = staircase.neighbours(np.log(series.epsilon))
     groups = _groups(len(series.points), together)
@@ -88,27 +149,38 @@ def knee_of(series: Series) -> dict[str, Any]:
         "points": len(used),
     }
     row |= _knee_of_bound(info)
-    cloud = _Cloud.of(series, used)
+    notes = [f"{together} neighbouring points averaged to one"] if together > 1 else []
+    if len(used) < len(unsaturated):
+        notes.append(f"{together * (len(unsaturated) - len(used))} points without regret left out")
+    alone = any(series.points[i].n < 2 for group in used for i in group)
+    cell = series.cells[used[0][0]] if used else ""
+    cloud = Cloud.of(series, used)
+    return Prepared(
+        row, cloud, len(groups), notes, bool(info["doubling"]), alone, cell, series.seed
+    )
+
+
+def knee_of(series: Prepared) -> dict[str, Any]:
+    """The measured columns of `analysis.transitions` for a series; without a fit, some of them."""
+    row, cloud = series.row, series.cloud
     per_octave = staircase.points_per_octave(cloud.x)
     size = len(cloud.x)
     averaged = per_octave > staircase.POINTS_PER_OCTAVE - 0.5 and size > per_octave + 1
-    notes = [f"{together} neighbouring points averaged to one"] if together > 1 else []
-    notes += [] if averaged else ["staircase not averaged: " + _why_raw(per_octave, size)]
-    if len(used) < len(unsaturated):
-        notes.append(f"{together * (len(unsaturated) - len(used))} points without regret left out")
+    notes = [] if averaged else ["staircase not averaged: " + _why_raw(per_octave, size)]
+    notes += series.notes
     weights = staircase.octave_weights(size, per_octave) if averaged else np.eye(size)
     if len(weights) < 5:
-        reason = f"not resolved: {len(weights)} points left of {len(groups)}, 5 needed"
+        reason = f"not resolved: {len(weights)} points left of {series.groups}, 5 needed"
         return row | {"points": len(weights), "resolved": reason, "note": "; ".join(notes)}
 
     xs, ys = staircase.smooth(cloud.x, cloud.y, weights)
     best = hinge.fit(xs, ys)
-    step = _step_height(cloud, best) if info["doubling"] else 0.0
+    step = _step_height(cloud, best) if series.doubling else 0.0
     if step > 0:
         notes.append(f"steps of a factor {math.exp(step):.2g}: their phase is in the interval")
-    if min(series.points[i].n for group in used for i in group) < 2:
+    if series.alone:
         notes.append("one replicate: its spread is not in the interval")
-    rng = bootstrap_generator(series.cells[used[0][0]], series.seed + 1)
+    rng = bootstrap_generator(series.cell, series.seed + 1)
     samples = _bootstrap(cloud, weights, per_octave if averaged else None, best, step, rng)
     with np.errstate(over="ignore"):
         low, high = np.percentile(samples, [2.5, 97.5], axis=0)
@@ -141,41 +213,6 @@ def is_saturated(regret: float, info: dict[str, Any]) -> bool:
     return regret > info["T"] * float(np.ptp(means)) / 2
 
 
-def _groups(points: int, together: int) -> list[range]:
-    """Successive points in groups of equal size; a remainder is left out."""
-    return [range(at, at + together) for at in range(0, points - together + 1, together)]
-
-
-class _Cloud(NamedTuple):
-    """The points of a fit, each the average of a group of neighbours.
-
-    Attributes:
-        x, y: ln ε and ln of the mean regret, shape (p,).
-        noise: variance of y that the replicates explain, shape (p,).
-        logs: ln of bootstrap means, shape (draws, p).
-    """
-
-    x: Floats
-    y: Floats
-    noise: Floats
-    logs: Floats
-
-    @classmethod
-    def of(cls, series: Series, groups: Sequence[range]) -> _Cloud:
-        """That of some groups of a series' points, all with regret."""
-        logs = np.empty((series.draws, len(groups)))
-        x, y, noise = np.empty((3, len(groups)))
-        for i, group in enumerate(groups):
-            near = [series.points[place] for place in group]
-            drawn = [np.log(np.maximum(one.means, 1e-3 * one.mean)) for one in near]
-            logs[:, i] = np.mean(drawn, axis=0)
-            x[i] = np.mean(np.log(series.epsilon[group]))
-            y[i] = np.mean([np.log(one.mean) for one in near])
-            own = [one.variance / max(one.n - 1, 1) / one.mean**2 for one in near]
-            noise[i] = np.mean(own) / len(near)
-        return cls(x, y, noise, logs)
-
-
 def _knee_of_bound(info: dict[str, Any]) -> dict[str, float]:
     """Return the knee of the lower bound (bandits, Bernoulli rewards) and the minimax threshold."""
     names = ("bound_knee_low", "bound_knee_high", "bound_knee_pooled", "minimax_threshold")
@@ -200,7 +237,7 @@ def _why_raw(per_octave: float, points: int) -> str:
     return f"{points} points do not span an octave"
 
 
-def _step_height(cloud: _Cloud, best: hinge.Hinge) -> float:
+def _step_height(cloud: Cloud, best: hinge.Hinge) -> float:
     """Return the height of the staircase in ln R, from 0 to ln 2.
 
     A staircase of height h is uniform within ±h/2 of its average, of variance h²/12. Arms that
@@ -218,7 +255,7 @@ def _step_height(cloud: _Cloud, best: hinge.Hinge) -> float:
 
 
 def _bootstrap(
-    cloud: _Cloud,
+    cloud: Cloud,
     weights: Floats,
     per_octave: float | None,
     best: hinge.Hinge,

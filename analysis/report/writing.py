@@ -10,6 +10,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import pandas as pd
+
 from algos.errors import InputError
 from analysis.chapter import Chapter, Data, Figure
 from analysis.chapters import ask_chapters, find_chapters, write_chapter
@@ -22,7 +24,7 @@ from analysis.report.record import Report, kept_report, note_of, reuse_stamp
 from analysis.stored import Stored, crew_for
 from sweep.store import find_sweep
 from sweep.store.errors import one_line
-from sweep.store.files import write_file
+from sweep.store.files import write_atomically, write_file
 
 
 def write_report(
@@ -158,7 +160,7 @@ def _write(
     tables = {chapter.name: chapter.table for chapter in draft.chapters}
     progress("writing tables and page", 0.0)
     for name, table in tables.items():
-        write_file(folder / "tables" / f"{name}.csv", table.to_csv(index=False))
+        _write_csv(table, folder / "tables" / f"{name}.csv")
     library = _library(script, draft) if pictures else ""
     warnings = list(draft.failed)
     if data.sweep["found"] < data.sweep["wanted"]:
@@ -175,6 +177,12 @@ def _write(
     text = page.render(data, report, draft.sections, pictures, library, folder)
     write_file(report.html, text)
     return report
+
+
+def _write_csv(table: pd.DataFrame, path: Path) -> None:
+    """Write a table as a whole, without holding its text in memory."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, lambda temporary: table.to_csv(temporary, index=False))
 
 
 def _library(script: Future[str], draft: _Draft) -> str:

@@ -83,6 +83,7 @@ def measure_of(
 def slopes_of(data: Data, measure: MeasureSlope) -> pd.DataFrame:
     """The table of `slopes` of a sweep."""
     measured: list[Measured | None] = data.measured(measure)
+    data.forget(measure)
     places = [place for place, one in enumerate(measured) if one is not None]
     found = [one for one in measured if one is not None]
     table = data.manifest[INFO].take(places).reset_index(drop=True)

@@ -10,7 +10,7 @@ import pandas as pd
 from analysis.chapter import Data
 from analysis.curves import SERIES_KEYS
 from analysis.loaded import Loaded
-from analysis.measures.knees import MeasurePoint, Series, knee_of
+from analysis.measures.knees import MeasurePoint, Series, knee_of, prepared
 from analysis.statistics import hinge
 from analysis.statistics.bootstrap import DRAWS
 
@@ -56,10 +56,12 @@ def transitions(df: pd.DataFrame, draws: int = DRAWS, seed: int = 0) -> pd.DataF
 def transitions_of(data: Data, measure: MeasurePoint) -> pd.DataFrame:
     """The table of `transitions` of a sweep."""
     found = [one for one in series_of(data, measure) if len(one.points) >= hinge.MIN_POINTS]
-    rows: list[dict[str, Any]] = [
-        {name: one.info[name] for name in SERIES_KEYS} | row
-        for one, row in zip(found, data.map(knee_of, found, "fitting knees"), strict=True)
-    ]
+    keys = [{name: one.info[name] for name in SERIES_KEYS} for one in found]
+    ready = [prepared(one) for one in found]
+    del found
+    data.forget(measure)
+    fits = data.map(knee_of, ready, "fitting knees")
+    rows: list[dict[str, Any]] = [key | row for key, row in zip(keys, fits, strict=True)]
     table = pd.DataFrame(rows, columns=COLUMNS)
     return table.astype({"K": "Int64", "N": "Int64"})
 
