@@ -100,7 +100,7 @@ class Worker:
         rows = sum(units[i].rows for i in done)
         each = (time.perf_counter() - start) / max(1, rows)
         seconds = [spent + each * units[i].rows for spent, i in zip(seconds, done, strict=True)]
-        timings = _timings([units[i] for i in done], seconds)
+        timings = unit_timings([units[i] for i in done], seconds)
         return Played(self.keeper.name, held, done, timings, shown, failed)
 
     def put_away(self) -> Kept:
@@ -108,7 +108,7 @@ class Worker:
         return self.keeper.put_away()
 
 
-def _timings(units: Sequence[Unit], seconds: Sequence[float]) -> pa.Table:
+def unit_timings(units: Sequence[Unit], seconds: Sequence[float]) -> pa.Table:
     """What each unit took, beside what was expected before measurements."""
     works = [unit.work for unit in units]
     counts = [unit.stop - unit.start for unit in units]
