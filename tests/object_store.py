@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ from pathlib import Path
 
 import pyarrow.fs as pafs
 import pytest
+import requests
 
 
 @contextmanager
@@ -35,3 +37,33 @@ def bucket(cache: Path) -> Iterator[str]:
             yield f"s3://bucket/%s?{address}"
     finally:
         server.stop()
+
+
+@contextmanager
+def guarded(url: str) -> Iterator[tuple[str, str]]:
+    """Have the server of a bucket check signatures; yields the one key it takes, and its secret.
+
+    A request without a signature fails, too.
+    """
+    import boto3
+
+    server = f"http://{url.partition('endpoint_override=')[2].partition('&')[0]}"
+    nobody = {"aws_access_key_id": "testing", "aws_secret_access_key": "testing"}
+    iam = boto3.client("iam", endpoint_url=server, region_name="us-east-1", **nobody)
+    everything = {"Effect": "Allow", "Action": "*", "Resource": "*"}
+    iam.create_user(UserName="us")
+    iam.put_user_policy(
+        UserName="us",
+        PolicyName="everything",
+        PolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": [everything]}),
+    )
+    key = iam.create_access_key(UserName="us")["AccessKey"]
+    unchecked = requests.post(f"{server}/moto-api/reset-auth", data=b"0", timeout=30).json()
+    try:
+        yield key["AccessKeyId"], key["SecretAccessKey"]
+    finally:
+        before = unchecked["PREVIOUS_INITIAL_NO_AUTH_ACTION_COUNT"]
+        requests.post(f"{server}/moto-api/reset-auth", data=before.encode(), timeout=30)
+        iam.delete_access_key(UserName="us", AccessKeyId=key["AccessKeyId"])
+        iam.delete_user_policy(UserName="us", PolicyName="everything")
+        iam.delete_user(UserName="us")

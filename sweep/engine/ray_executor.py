@@ -45,7 +45,7 @@ from sweep.store.landmarks import Landmark, find, landmark
 
 GROW_SECONDS = 2.0  # between looks at what the cluster has
 WAIT_SECONDS = 20e-6  # of pause per call in flight: asking Ray costs as much for each
-POLL_SECONDS = 0.2  # between steps at the latest
+POLL_SECONDS = 0.2  # between steps at the latest, and between looks at whose rows are due
 SETTLE_SECONDS = 10.0  # that actors get to put their rows away after an interruption
 
 
@@ -128,6 +128,7 @@ class Crew:
         start: makes an actor.
         wanted: how many; None for one per CPU of the cluster, also of nodes that join later.
         batches: what there is to play.
+        pace: how often rows are put away.
         view: what W&B is shown of it.
     """
 
@@ -138,17 +139,19 @@ class Crew:
         start: Callable[[], Any],
         wanted: int | None,
         batches: Batches,
+        pace: Pace,
         view: View,
     ) -> None:
         self.needed, self.contents = needed, contents
         self.start, self.wanted = start, wanted
-        self.batches, self.view = batches, view
+        self.batches, self.pace, self.view = batches, pace, view
         self.members: list[Member] = []
         self.warming: dict[Any, Member] = {}
         self.flying: dict[Any, tuple[Member, int, list[Unit]]] = {}
         self.storing: dict[Any, Member] = {}
         self.outcomes: list[Outcome] = []  # that no step has told yet
         self.looked = -GROW_SECONDS
+        self.asked = -POLL_SECONDS
         self.dead = 0  # actors that could not be made
         self.numbers = itertools.count()  # of batches
 
@@ -206,11 +209,15 @@ class Crew:
             member.calls.append(call)
             self.flying[call] = (member, number, units)
 
-    def put_away(self, pace: Pace) -> None:
+    def put_away(self) -> None:
         """Ask the actors whose rows are due, and those that have nothing else to do."""
+        # Steps may come much more often than rows are due.
+        if self.batches and time.monotonic() - self.asked < POLL_SECONDS:
+            return
+        self.asked = time.monotonic()
         for member in self.members:
             idle = not member.calls and not self.batches
-            if member.held and (idle or pace.is_due(member.since, member.size, self.size)):
+            if member.held and (idle or self.pace.is_due(member.since, member.size, self.size)):
                 self.ask(member)
 
     def ask(self, member: Member) -> None:
@@ -266,7 +273,7 @@ class Crew:
                 self.outcomes.append(Refused(f"an actor could not start: {reason}"))
             return
         if not member.started:
-            member.since = time.monotonic()
+            member.since = self.pace.first(self.members.index(member), self.size)
         member.started, member.suspect = True, None
         if member.told < self.known:  # more was added meanwhile
             self.warm(member)
@@ -421,6 +428,7 @@ class RayExecutor:
             lambda: simulator(self.plugins, code, mark),
             self.actors,
             batches,
+            pace,
             view,
         )
         self.add([], self._contents)
@@ -431,7 +439,7 @@ class RayExecutor:
             if batches.urgent:
                 for member in crew.members:
                     crew.fill(member)
-            crew.put_away(pace)
+            crew.put_away()
             yield Step(crew.told(), crew.ready, len(crew.warming))
 
     def settle(self) -> list[Outcome]:

@@ -103,7 +103,7 @@ class Worker:
         # Making rows is work like playing: each unit bears its share.
         each = making / max(1, sum(units[i].rows for i in done))
         seconds = [spent + each * units[i].rows for spent, i in zip(seconds, done, strict=True)]
-        timings = _timings([units[i] for i in done], seconds)
+        timings = unit_timings([units[i] for i in done], seconds)
         return Played(self.keeper.name, held, done, timings, shown, failed)
 
     def _keep(self, builder: RowBuilder) -> float:
@@ -118,7 +118,7 @@ class Worker:
         return self.keeper.put_away()
 
 
-def _timings(units: Sequence[Unit], seconds: Sequence[float]) -> pa.Table:
+def unit_timings(units: Sequence[Unit], seconds: Sequence[float]) -> pa.Table:
     """What each unit took, beside what was expected before measurements."""
     works = [unit.work for unit in units]
     counts = [unit.stop - unit.start for unit in units]

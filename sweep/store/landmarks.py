@@ -7,6 +7,7 @@ that finds it under the same root, with this content, has the same store, by rig
 from __future__ import annotations
 
 import os
+import threading
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -19,6 +20,8 @@ from sweep.store.errors import UNREACHABLE, one_line
 from sweep.store.places import is_url
 from sweep.store.segments import ROWS
 from sweep.store.store import Store
+
+FIND_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -52,11 +55,22 @@ def landmark(store: Store) -> Iterator[Landmark]:
             store.place.remove(folder, [name])
 
 
-def find(mark: Landmark) -> Store | None:
-    """The store, opened here; None where it can't be reached, or is another one."""
-    try:
-        store = Store(mark.root)
-        seen = store.place.read(mark.path).to_pybytes()
-    except (InputError, *UNREACHABLE):
-        return None
-    return store if seen == mark.content else None
+def find(mark: Landmark, seconds: float = FIND_SECONDS) -> Store | None:
+    """The store, opened here; None where it is not found in time, or is another one.
+
+    An endpoint that is silent is not waited for longer than `seconds`: whoever looks for a store
+    has something else to do without it.
+    """
+    found: list[Store] = []
+
+    def look() -> None:
+        with suppress(InputError, *UNREACHABLE):
+            store = Store(mark.root)
+            if store.place.read(mark.path).to_pybytes() == mark.content:
+                found.append(store)
+
+    # A daemon: a process may end while the endpoint is still silent.
+    looking = threading.Thread(target=look, daemon=True)
+    looking.start()
+    looking.join(seconds)
+    return found[0] if found else None

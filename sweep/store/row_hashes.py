@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from sweep.store.checkpoints import standard
+
 ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -16,14 +18,23 @@ def row_hashes(table: pa.Table, columns: Sequence[str] | None = None) -> np.ndar
     """A 64-bit hash per row of the given columns (default: all), bit for bit of their values.
 
     Columns hold numbers, booleans, strings, or lists of numbers. A column counts by its name,
-    not by its position.
+    not by its position; null checkpoints count as the standard ones, for which they stand.
     """
     total = np.zeros(table.num_rows, np.uint64)
     for name in sorted(columns if columns is not None else table.column_names):
         salt = np.uint64(zlib.crc32(name.encode()) * 0x9E3779B97F4A7C15 % 2**64)
         array = table[name].combine_chunks()
-        total += _mix(_column(array) + salt)
+        hashes = _column(array)
+        if name == "checkpoints" and array.null_count:
+            hashes = np.where(array.is_null(), _standard(table, array.type), hashes)
+        total += _mix(hashes + salt)
     return _mix(total)
+
+
+def _standard(table: pa.Table, lists: pa.ListType) -> np.ndarray:
+    """A hash per row of the checkpoints that every run to its T has."""
+    T, rows = np.unique(table["T"].fill_null(0).to_numpy(), return_inverse=True)
+    return _column(pa.array([standard(int(rounds)) for rounds in T], lists))[rows]
 
 
 def _column(array: pa.Array) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shlex
 import shutil
 import socket
 import subprocess
@@ -50,18 +51,27 @@ class Nodes:
             kill(node)
         shutil.rmtree(self.folder, ignore_errors=True)
 
-    def add(self, cpus: int = 1) -> subprocess.Popen[bytes]:
-        """Add a worker node."""
-        return self._start([f"--address={self.address}"], cpus)
+    def add(self, cpus: int = 1, hidden: Path | None = None) -> subprocess.Popen[bytes]:
+        """Add a worker node; below `hidden`, a folder that is there, it sees nothing of ours.
 
-    def _start(self, arguments: list[str], cpus: int) -> subprocess.Popen[bytes]:
-        ray = Path(sys.executable).with_name("ray")
+        Such a node runs in a mount namespace of its own, where an empty folder covers this one.
+        """
+        return self._start([f"--address={self.address}"], cpus, hidden)
+
+    def _start(
+        self, arguments: list[str], cpus: int, hidden: Path | None = None
+    ) -> subprocess.Popen[bytes]:
+        ray = [str(Path(sys.executable).with_name("ray"))]
+        if hidden is not None:
+            cover = f'mount -t tmpfs none {shlex.quote(str(hidden))} && exec "$@"'
+            own = ["unshare", "--user", "--map-root-user", "--mount"]
+            ray = [*own, "sh", "-c", cover, "sh", *ray]
         fixed = ["--block", f"--num-cpus={cpus}", "--num-gpus=0", "--node-ip-address=127.0.0.1",
                  f"--object-store-memory={100 * 1024**2}"]  # fmt: skip
         log = Path(self.folder) / f"node-{len(self.nodes)}.log"
         with log.open("wb") as output:
             node = subprocess.Popen(
-                [str(ray), "start", *fixed, *arguments],
+                [*ray, "start", *fixed, *arguments],
                 env=self.environment,
                 stdout=output,
                 stderr=output,

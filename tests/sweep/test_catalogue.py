@@ -20,11 +20,11 @@ from test_plan import planned
 from undisturbed import undisturbed_rows
 
 from algos import algorithms
+from algos.checkpoints import grid as standard
 from sweep.engine.driver import look
 from sweep.grid.inventory import Inventory
 from sweep.grid.units import Pending
 from sweep.store import Store
-from sweep.store.checkpoints import standard
 
 PROJECT = Path(__file__).parents[2] / "pyproject.toml"
 CATALOGUE = Path(__file__).with_name("catalogue")

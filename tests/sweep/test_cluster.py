@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import random
+import subprocess
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -10,11 +13,12 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from commands import distinct, end, finish, rows, start, wait_for
+from commands import LIMIT, distinct, end, finish, rows, start, wait_for
 from ray_nodes import Nodes, actors, kill
 from test_plan import planned
 from undisturbed import undisturbed_rows
 
+from algos import checkpoints
 from sweep.engine import ray_executor as execute
 from sweep.engine.batches import Batches, Committed
 from sweep.engine.pace import Pace
@@ -89,7 +93,7 @@ def test_an_actor_that_is_not_restarted_is_replaced(undisturbed, tmp_path, monke
 
     monkeypatch.setattr(execute, "simulator", make)
     plan, _ = planned(*GRID)
-    safe, killed = 0, 0
+    safe, before, killed = 0, 0, 0
     pending = Pending(plan, block=10)
     store = Store(tmp_path)
     store.open_for_writing()
@@ -99,13 +103,68 @@ def test_an_actor_that_is_not_restarted_is_replaced(undisturbed, tmp_path, monke
             for outcome in step.outcomes:
                 if isinstance(outcome, Committed):
                     safe += sum(unit.rows for done in outcome.batches for unit in done.good)
-            if step.actors and safe > 3 * killed and killed < 4:
+            if killed < min(4, len(made)) and safe > before:  # once more after each new commit
                 execute.ray.kill(made[killed])
-                killed += 1
+                killed, before = killed + 1, safe
     assert killed == 4 and len(made) >= 5
     table = rows(tmp_path)
     assert safe == undisturbed.num_rows <= table.num_rows  # some are there twice
     assert distinct(table).equals(undisturbed)
+
+
+COUNTED = Path(__file__).with_name("counted_sweep.py")
+
+
+def counted(arguments: Sequence[str], nodes: Nodes, folder: Path) -> dict[str, int]:
+    """Run a sweep on a cluster; what its driver noted (`counted_sweep`)."""
+    notes = folder / "notes.json"
+    options = ("runtime=cluster", f"runtime.address={nodes.address}", "tracking=none")
+    done = subprocess.run(
+        [sys.executable, str(COUNTED), str(notes), *arguments, *options, "report=false"],
+        cwd=folder, env=nodes.environment, capture_output=True, text=True, timeout=LIMIT,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    found: dict[str, int] = json.loads(notes.read_text())
+    return found
+
+
+@pytest.fixture(scope="module")
+def four(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Nodes, Path]]:
+    """A cluster of four nodes, and a folder that two of them can't see."""
+    folder = tmp_path_factory.mktemp("hidden")
+    with Nodes() as nodes:
+        nodes.add()
+        nodes.add(hidden=folder)
+        nodes.add(hidden=folder)
+        yield nodes, folder
+
+
+@pytest.mark.slow
+def test_half_of_the_nodes_cannot_see_the_store(undisturbed, four, tmp_path):
+    nodes, store = four
+    notes = counted([*GRID, f"store={store}"], nodes, tmp_path)
+    assert notes["rows"] == undisturbed.num_rows
+    # Those that see it have committed their segments, the driver has written the others'.
+    assert notes["elsewhere"] > 0 and notes["here"] > 0
+    assert len(list((store / "rows").iterdir())) == notes["elsewhere"] + notes["here"]
+    assert rows(store).equals(undisturbed)
+
+
+FLAT = ("+grid=quickstart", "grid.algorithm=[adap_ucb]", "grid.epsilon=[0.5,1]",
+        "grid.replicates=40000", "runtime.block=2000")  # fmt: skip
+
+
+@pytest.mark.slow
+def test_what_the_driver_receives_does_not_depend_on_the_curves(four, tmp_path):
+    a_row = {}
+    for T in (10**3, 10**12):
+        notes = counted([*FLAT, f"grid.T=[{T}]", f"store=to-{T}"], four[0], tmp_path)
+        assert notes["rows"] == 80_000 and "here" not in notes
+        a_row[T] = notes["bytes"] / notes["rows"]
+    longer = len(checkpoints.grid(10**12)) - len(checkpoints.grid(10**3))
+    assert longer > 200  # numbers of 8 bytes that a row has more
+    # Batches differ in size, and each has a frame of its own.
+    assert max(a_row.values()) < 5 and abs(a_row[10**12] - a_row[10**3]) < 1, a_row
 
 
 def killed_while(

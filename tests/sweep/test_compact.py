@@ -75,6 +75,28 @@ def test_families_stay_apart(store):
     assert scanned(store) == [("x", 0), ("x", 1), ("x", 7), ("x", 8)]
 
 
+def rounds(column: list[list[int] | None]) -> pa.Table:
+    """Rows of one run to T = 12 whose checkpoints are given as they are stored."""
+    given = pa.array(column, pa.list_(pa.int64()))
+    rows = pa.concat_tables([table("x", [0])] * len(column))
+    return rows.set_column(rows.schema.get_field_index("checkpoints"), "checkpoints", given)
+
+
+def test_null_checkpoints_and_the_standard_rounds_are_equal_rows(store):
+    """Rows of earlier versions repeat the rounds that null stands for."""
+    standard = list(range(1, 13))
+    first, *same, other = row_hashes(rounds([None, standard, None, [1, 2, 3, 4, 5, 12]])).tolist()
+    assert same == [first, first] and other != first
+    store.append_rows([rounds([None])])
+    store.append_rows([rounds([standard])])
+    found = verify(store)
+    assert (found.duplicates, found.different, found.sound) == (1, 0, True)
+    assert compact(store, ROWS).rows_after == 1
+    store.append_rows([rounds([[1, 2, 3, 4, 5, 12]])])
+    found = verify(store)
+    assert (found.duplicates, found.different, found.sound) == (0, 1, False)
+
+
 def test_large_segments_are_left_alone_unless_they_hold_duplicates(store, monkeypatch):
     monkeypatch.setattr(compacting, "SMALL", 0)
     expected = fill(store, "xy", 6)

@@ -29,8 +29,9 @@ from sweep.engine.worker import Failed
 from sweep.grid.effort import fixed
 from sweep.grid.units import Pending, Unit
 from sweep.store import Store
+from sweep.store.compact import compact
 from sweep.store.landmarks import Landmark
-from sweep.store.segments import Segment
+from sweep.store.segments import ROWS, Segment
 
 GRID = ("+grid=quickstart", "grid.algorithm=[adap_ucb,dp_se]", "grid.epsilon=[0.1,1]",
         "grid.replicates=6")  # fmt: skip
@@ -161,10 +162,10 @@ MANY = ("+grid=quickstart", "grid.algorithm=[adap_ucb,dp_se]", "grid.replicates=
 class Local:
     """A sweep on two real actors of a local Ray, step by step."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, root: str | Path) -> None:
         plan, _ = planned(*MANY)
         self.pending = Pending(plan, block=5)
-        self.store = Store(folder)
+        self.store = Store(root)
         self.store.open_for_writing()
         self.executor = ray_executor.RayExecutor(
             self.pending.kernels(), plan.instances, self.store, None, 2, ()
@@ -224,6 +225,22 @@ def test_half_of_the_actors_cannot_reach_the_store(undisturbed, tmp_path, monkey
     assert rows(tmp_path / "store").equals(undisturbed)
     assert local.safe == undisturbed.num_rows
     assert not list((tmp_path / "store" / "rows").glob(".*"))
+
+
+def test_a_compaction_beside_actors_that_commit(undisturbed, tmp_path, monkeypatch):
+    """They commit as often as they can; what was there at each moment stays there."""
+    monkeypatch.setattr(Pace, "is_due", lambda *unused: True)
+    monkeypatch.setattr(ray_executor, "POLL_SECONDS", 0.01)
+    local = Local(tmp_path)
+    merged = 0
+    with local.executor:
+        for _ in local.play():
+            done = compact(local.store, ROWS)
+            merged += done.segments - done.segments_after
+            assert not done.damaged
+            assert not local.safe or rows(tmp_path).num_rows >= local.safe
+    assert merged > 5
+    assert rows(tmp_path).equals(undisturbed)
 
 
 def test_rows_that_die_with_an_idle_actor_are_made_again(undisturbed, tmp_path, monkeypatch):

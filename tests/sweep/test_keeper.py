@@ -7,6 +7,7 @@ import threading
 import time
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -156,3 +157,38 @@ def test_commits_grow_with_the_sweep_and_the_actors(monkeypatch):
     now += 3600
     assert rhythm.seconds(1) == 180
     assert not rhythm.is_due(now - 179, 10, 1) and rhythm.is_due(now - 181, 10, 1)
+
+
+def commits(
+    rhythm: Pace, number: int, actors: int, until: float, clock: list[float]
+) -> list[float]:
+    """When an actor that always has rows puts them away: the first moments at which it is due."""
+    start = clock[0] = rhythm.started
+    since, found = rhythm.first(number, actors), [start]
+    while found[-1] < until:
+        early, late = found[-1], until + 1.0
+        while late - early > 0.05:
+            clock[0] = (early + late) / 2
+            early, late = (early, clock[0]) if rhythm.is_due(since, 1, actors) else (clock[0], late)
+        since = late
+        found.append(late)
+    return found
+
+
+def test_a_thousand_actors_over_ten_hours(monkeypatch):
+    """Segments stay few, come one after the other, and a crash costs little at any moment."""
+    clock = [5000.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
+    rhythm, actors, hours = Pace(), 1000, 10
+    end = rhythm.started + 3600.0 * hours
+    found = [commits(rhythm, number, actors, end, clock) for number in range(actors)]
+    for times in found:
+        elapsed = np.array(times[1:]) - rhythm.started
+        most = np.maximum(max(pace.LEAST, actors / pace.PER_SECOND), pace.SHARE * elapsed)
+        assert (np.diff(times) <= most + 0.1).all()
+    moments = np.concatenate([times[1:-1] for times in found]) - rhythm.started
+    every_two_seconds = actors * 3600 * hours / pace.LEAST
+    assert len(moments) < 100_000 < every_two_seconds / 150
+    a_second = np.bincount(moments.astype(int))
+    assert a_second.max() <= 1.5 * pace.PER_SECOND
+    assert len(moments[moments > 3600 * (hours - 1)]) < 2.1 * actors  # in the last hour

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import pickle
 import socket
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from typing import Any
 
 import object_store
 import platformdirs
@@ -15,11 +18,14 @@ import pyarrow.parquet as pq
 import pytest
 from commands import finish, keys, start, sweep
 from stored import distinct, everything, fill, scanned, table, timings
+from test_executors import MANY, Local, simulators
 from undisturbed import undisturbed_rows
 
 from algos import InputError
+from sweep.engine import ray_executor
 from sweep.store import Store, segments
 from sweep.store.__main__ import main
+from sweep.store.landmarks import FIND_SECONDS, Landmark, find
 from sweep.store.places import Place
 from sweep.store.segments import ROWS
 
@@ -168,6 +174,16 @@ def test_an_endpoint_that_hangs_is_one_line(bucket):
         assert attempts == 3
 
 
+def test_an_actor_waits_a_bounded_time_for_an_endpoint_that_is_silent():
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen(8)
+        url = f"s3://b/s?endpoint_override=127.0.0.1:{silent.getsockname()[1]}&scheme=http"
+        begin = time.monotonic()
+        assert find(Landmark(url, f"{ROWS}/.landmark", b"x"), seconds=0.5) is None
+        assert 0.5 <= time.monotonic() - begin < 5 < FIND_SECONDS < 32  # of Arrow's own attempts
+
+
 def test_a_bucket_that_is_not_there_is_one_line(bucket):
     url = (bucket % "store").replace("//bucket", "//nowhere")
     with pytest.raises(InputError, match=r"^store: got .*nowhere.*not found"):
@@ -252,6 +268,52 @@ def test_a_sweep_into_a_bucket(bucket, tmp_path, as_before, monkeypatch):
     assert distinct(read(store)).equals(expected) and store.place.has_file(f"damaged/{bad}")
     status, _, err = sweep([*GRID, f'store="{url}"', "dry_run=true"], tmp_path)
     assert status == 0 and " 0 to simulate" in err
+
+
+@pytest.fixture
+def local(bucket: str, request: pytest.FixtureRequest, as_before: Callable[[], None]) -> Local:
+    """A sweep of two actors into the bucket."""
+    as_before()
+    return Local(bucket % request.node.name)
+
+
+def test_actors_with_keys_of_their_own_write_to_the_bucket(local):
+    with local.executor:  # a local Ray has the environment of its driver
+        for _ in local.play():
+            pass
+    segments = local.segments(local.outcomes)
+    assert segments and not any(segment.content for segment in segments)
+    assert read(local.store).equals(undisturbed_rows(*MANY))
+
+
+def test_actors_without_keys_hand_their_segments_over(bucket, local, monkeypatch):
+    """No key reaches them, by arguments or by their environment."""
+    simulator, given = ray_executor.simulator, []
+
+    def make(*arguments: Any) -> Any:
+        given.append(arguments)
+        return simulator(*arguments)
+
+    monkeypatch.setattr(ray_executor, "simulator", make)
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.delenv(name)
+    with object_store.guarded(bucket) as (key, secret), local.executor:
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", key)  # Ray has started without it
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", secret)
+        local.store = local.executor.store = Store(local.store.root)
+        steps = local.play()
+        while not local.done:
+            next(steps)
+        environments = [one.environ() for one in simulators()]
+        for _ in steps:
+            pass
+        assert read(local.store).equals(undisturbed_rows(*MANY))
+    segments = local.segments(local.outcomes)
+    assert segments and all(segment.content for segment in segments)
+    assert len(given) == len(environments) == 2
+    sent = pickle.dumps([given, list(local.pending), local.executor.needed])
+    assert key.encode() not in sent and secret.encode() not in sent
+    assert not any({key, secret} & set(found.values()) for found in environments)
 
 
 @pytest.mark.slow  # 40 s: two Rays on the same cores
