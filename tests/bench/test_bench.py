@@ -110,3 +110,16 @@ def test_whole_scripts_at_tiny_sizes(command: list[str]) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("| --- |") >= 1 and "failed" not in done.stdout
+
+
+@pytest.mark.slow  # 40 s
+@pytest.mark.parametrize("handed_over", [False, True])
+def test_the_drivers_share_of_a_core_is_measured(handed_over: bool) -> None:
+    options = ["--actors", "20", "--seconds", "3", *(["--unreached"] if handed_over else [])]
+    done = subprocess.run(
+        [sys.executable, HERE / "driver.py", *options], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    cells = done.stdout.strip().split("\n")[-1].strip("|").split("|")
+    rows, _, share, _, written = (float(re.sub("[^0-9.]", "", cell)) for cell in cells)
+    assert rows > 0 and share > 0 and (written > 0) == handed_over
