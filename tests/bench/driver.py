@@ -1,6 +1,7 @@
 """The driver with 1,000 actors: how much of a core it needs for a row.
 
-    python3 tests/bench/driver.py [--actors 1000] [--seconds 60] [--unreached] [--profile FILE]
+    python3 tests/bench/driver.py [--actors 1000] [--seconds 60] [--unreached]
+                                  [--block 400] [--replicate SECONDS] [--profile FILE]
 
 The driver is the real one: its plan, its calls of Ray, its bookkeeping and what it writes. The
 actors are slots, a thousand of them in a few real Ray actors. A slot does not simulate: it waits
@@ -10,7 +11,8 @@ and answers as an actor does: with timings to `play`, and with the names of its 
 does that can't reach the store. So Ray carries the calls and the bytes of a thousand actors, and
 two cores suffice.
 
-Units are those of the shipped grid `eps_transition`, 400 replicates each. Printed is the driver's
+Units are those of the shipped grid `eps_transition`; `--replicate` has each of their replicates
+take longer, as those of kernels do that play round by round. Printed is the driver's
 processor time (all threads) while all slots work and commit, and what that is of a core for 10,000
 rows a second. Where the driver is what is waited for, the slots could have played more.
 """
@@ -52,11 +54,9 @@ from sweep.store.segments import Segment
 from sweep.tracking import Tracker
 
 PROCESSES = 4  # that hold the slots
-BLOCK = 400  # replicates in a unit
-GRID = ("+grid=eps_transition", "grid.algorithm=[adap_klucb,adap_ucb,anytime_lazy_ucb,dp_se]",
-        f"runtime.block={BLOCK}")  # fmt: skip
+GRID = ("+grid=eps_transition", "grid.algorithm=[adap_klucb,adap_ucb,anytime_lazy_ucb,dp_se]")
 RAMP = 10.0  # seconds until all slots have work; then each commits once before anything is noted
-REPLICATES = 1_000_000  # of a cell: more than are played
+REPLICATES = 10_000_000  # of a cell: more than are played
 
 
 class Slots:
@@ -149,24 +149,28 @@ def composed(replicates: int) -> Settings:
         return settings(compose("config", overrides=[*GRID, f"grid.replicates={replicates}"]), "d")
 
 
-def measured() -> tuple[dict[str, float], Corrections, pa.Buffer, int]:
-    """Play a unit in eight for real.
+def measured(
+    block: int, replicate: float | None
+) -> tuple[dict[str, float], Corrections, pa.Buffer, int]:
+    """Play a unit in eight for real; with `replicate`, say that each took so long.
 
     Returns seconds of a replicate by algorithm, factors for what the planner expects, an encoded
     segment of their rows, and the number of these.
     """
-    units = list(Pending(make_plan(composed(BLOCK)), block=BLOCK))[::8]
+    units = list(Pending(make_plan(composed(block)), block=block))[::8]
     worker = Worker(None)
     worker.play(0, units[:: len(units) // 20], "nothing")
     worker.put_away()
     timings = worker.play(1, units, "nothing").timings.to_pandas()
     [segment] = worker.put_away().segments
     sums = timings.groupby(["algorithm", "version", "distribution"])[["seconds", "uncorrected"]]
-    totals = sums.sum().assign(rows=BLOCK * sums.size())
+    totals = sums.sum().assign(rows=block * sums.size())
+    if replicate is not None:
+        totals["seconds"] = replicate * totals["rows"]
     corrections = (totals["seconds"] / totals["uncorrected"]).to_dict()
     seconds = (totals["seconds"] / totals["rows"]).groupby("algorithm").mean().to_dict()
     assert segment.content is not None
-    return seconds, corrections, segment.content, BLOCK * len(units)
+    return seconds, corrections, segment.content, block * len(units)
 
 
 def main() -> None:
@@ -174,11 +178,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--actors", type=int, default=1000)
     parser.add_argument("--seconds", type=float, default=60.0)
+    parser.add_argument("--block", type=int, default=400, help="replicates in a unit")
+    parser.add_argument("--replicate", type=float, help="seconds that each takes")
     parser.add_argument("--unreached", action="store_true", help="slots hand over their segments")
     parser.add_argument("--profile", help="file for the profile of the driver's own thread")
     given = parser.parse_args()
     register_schema()
-    seconds, corrections, segment, count = measured()
+    seconds, corrections, segment, count = measured(given.block, given.replicate)
     asked = composed(REPLICATES)
     plan = make_plan(asked)
     with tempfile.TemporaryDirectory() as folder, session(None, PROCESSES):
@@ -189,7 +195,7 @@ def main() -> None:
         executing.simulator = lambda *unused: Slot(next(processes), next(numbers))  # type: ignore[assignment]
         store = Store(folder)
         store.open_for_writing()
-        pending = Pending(plan, None, BLOCK, corrections)
+        pending = Pending(plan, None, given.block, corrections)
         job = driving.Job(asked, "driver", plan, store, pending)
         console = Console(quiet=True)
         tracker = Tracker("none", Path(folder), "driver", {})
@@ -215,7 +221,7 @@ def main() -> None:
     size = segment.size / count
     print(
         f"{given.actors} actors, {1e6 * mean:.0f} µs and {size:.0f} bytes a replicate,"
-        f" units of {BLOCK}, {wall:.0f} s:\n\n"
+        f" units of {given.block}, {wall:.0f} s:\n\n"
         "| rows a second | of what the actors can | driver, share of a core |"
         " for 10,000 rows a second | MB that the driver wrote |\n|---|---|---|---|---|\n"
         f"| {rows / wall:,.0f} | {rows * mean / wall / given.actors:.2f} | {cpu / wall:.2f}"

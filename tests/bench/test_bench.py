@@ -121,3 +121,16 @@ def test_the_report_is_measured(tmp_path: Path) -> None:
     assert made.cpu > 0 and 0 < made.wall < 60 and 50 < made.peak < 500
     names = [name for name, _ in report.parts(str(tmp_path), "latest")]
     assert len(names) == 7 and "reading and measuring" in names
+
+
+@pytest.mark.slow  # 40 s
+@pytest.mark.parametrize("handed_over", [False, True])
+def test_the_drivers_share_of_a_core_is_measured(handed_over: bool) -> None:
+    options = ["--actors", "20", "--seconds", "3", *(["--unreached"] if handed_over else [])]
+    done = subprocess.run(
+        [sys.executable, HERE / "driver.py", *options], capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    cells = done.stdout.strip().split("\n")[-1].strip("|").split("|")
+    rows, _, share, _, written = (float(re.sub("[^0-9.]", "", cell)) for cell in cells)
+    assert rows > 0 and share > 0 and (written > 0) == handed_over
