@@ -259,3 +259,13 @@ def test_an_answer_that_does_not_come_is_not_waited_for(monkeypatch: pytest.Monk
             with pytest.raises(RuntimeError, match="took more than"):
                 studio.library().result(timeout=60)
     assert studio._process.returncode == -signal.SIGKILL
+
+
+def test_an_interruption_is_for_the_program_that_draws_to_decide() -> None:
+    """Ctrl-C reaches the process that draws, too: it says nothing and ends with its input."""
+    bar = alt.Chart(alt.Data(values=[{"a": 1}])).mark_bar().encode(x="a:Q").to_dict()
+    with Studio() as studio:
+        assert studio.library().result()
+        studio._process.send_signal(signal.SIGINT)
+        assert studio.still(bar).result()["png"]
+    assert studio._process.returncode == 0

@@ -6,6 +6,7 @@ import io
 import math
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,7 +19,7 @@ from crew_tasks import dies_elsewhere, sleeps, twice
 from rich.console import Console
 
 import analysis
-from analysis import stored
+from analysis import measuring, stored
 from analysis.chapter import Data
 from analysis.chapters import find_chapters
 from analysis.chapters.slopes.table import measure_of, slopes_of
@@ -32,6 +33,8 @@ from analysis.report.terminal import progress_on
 from analysis.selection import MAX_POINTS, MAX_ROWS
 from analysis.statistics import staircase
 from sweep.store import find_sweep
+from sweep.store.cells import CellRows, Portion
+from sweep.store.segments import VanishedError
 
 T = 1000
 
@@ -55,7 +58,7 @@ def series(synthetic: SimpleNamespace, count: int, n: int = 3, **info: Any) -> l
 @pytest.fixture
 def store(synthetic: SimpleNamespace, tmp_path: Path) -> Path:
     """Two series with a knee, one algorithm that is told T, one cell under two labels."""
-    made = series(synthetic, 40) + series(synthetic, 20, algorithm="dp_se", anytime=False)
+    made = series(synthetic, 107) + series(synthetic, 20, algorithm="dp_se", anytime=False)
     made.append(synthetic.Plan(made[0].regret, T=T, epsilon=0.01, label="again", replicates=2))
     synthetic.write_sweep(tmp_path / "store", made)
     return tmp_path / "store"
@@ -112,17 +115,40 @@ def test_all_measures_are_asked_in_one_pass(store: Path, monkeypatch: pytest.Mon
         stored.Stored, "measure", lambda *given: passes.append(1) or measure(*given)
     )
     data.measure([count, MeasurePoint()])
-    assert data.measured(count) == [3] * 60 + [2]
-    assert data.sweep["found"] == 182 and data.measured(MeasurePoint())[0].n == 3
+    assert data.measured(count) == [3] * 127 + [2]
+    assert data.sweep["found"] == 383 and data.measured(MeasurePoint())[0].n == 3
     assert data.measured(count) == data.manifest["replicates"].tolist() and passes == [1]
 
 
 def test_a_measure_that_fails_takes_no_other_down(store: Path) -> None:
     data = data_of(store, Crew(0))
     data.measure([raises, count])
-    assert sum(data.measured(count)) == 182
+    assert sum(data.measured(count)) == 383
     with pytest.raises(LookupError, match="no such thing"):
         data.measured(raises)
+
+
+def test_cells_that_a_compaction_takes_away_are_measured_later(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The segment goes when the third cell is read; another has its rows."""
+    reading, read, calls = measuring.read, [], []
+
+    def disturbed(portion: Portion) -> Iterator[CellRows]:
+        calls.append(len(portion.cells))
+        for one in reading(portion):
+            if len(read) == 3:
+                read.append(-1)
+                [path] = (store / "rows").iterdir()
+                path.rename(path.with_name("compacted.parquet"))
+                raise VanishedError(path.name)
+            read.append(one.cell)
+            yield one
+
+    monkeypatch.setattr(measuring, "read", disturbed)
+    data = data_of(store, Crew(0))
+    assert data.measured(count) == data.manifest["replicates"].tolist()
+    assert calls == [127, 124] and sorted(read) == list(range(-1, 127))
 
 
 def test_chosen_cells_are_read(store: Path) -> None:

@@ -67,7 +67,7 @@ def report(checkout: Path, store: str, sweep: str) -> Made:
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     peak = 0.0
     with subprocess.Popen(
-        command, env=environment(checkout), stdout=subprocess.DEVNULL, cwd=ROOT
+        command, env=environment(checkout), stdout=subprocess.DEVNULL, cwd=checkout
     ) as process:
         watched = psutil.Process(process.pid)
         while process.poll() is None:
