@@ -6,7 +6,7 @@ import os
 
 # Seconds on an idle machine: imports, figures and page; then of one core for each cell (its fits)
 # and each replicate (reading and measuring its curve).
-START, CELL, REPLICATE = 2.0, 3e-3, 6e-6
+START, CELL, REPLICATE = 2.5, 3e-4, 1e-5
 
 
 def expected_seconds(cells: int, replicates: int) -> float:

@@ -73,3 +73,10 @@ def test_a_dry_run_says_it(tmp_path, monkeypatch, capsys):
         line = capsys.readouterr().err.rstrip().split("\n")[-1]
         assert line.startswith("about ") and "to simulate here" in line
         assert ("for the report" in line) == has
+
+
+def test_a_report_is_expected_to_take_longer_for_more():
+    from analysis.report.cost import START, expected_seconds
+
+    assert START < expected_seconds(28, 560) < expected_seconds(860, 344_000)
+    assert expected_seconds(860, 344_000) < expected_seconds(100_000, 10_000_000) < 600
