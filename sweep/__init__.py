@@ -10,6 +10,7 @@
 The way of a unit: `grid.planner` makes sections of cells of the axes; `grid.units.Pending` asks the
 inventory what the store has and makes units of the rest, longest first; `engine.batches` hands
 them out; an executor (`engine.inline_executor` here, `engine.ray_executor` on actors) gives them to
-`engine.worker.play_units`; that asks the unit's `algos.work.Work` to play its replicates, which
-calls the kernel. The outcome comes back as rows (`engine.rows`), and the driver commits them.
+`engine.worker.Worker`; that asks the unit's `algos.work.Work` to play its replicates, which calls
+the kernel. The outcome becomes rows (`engine.rows`) there and then, which `engine.keeper` puts into
+the store when the driver asks for it (`engine.pace`); the driver hears which units are safe.
 """
