@@ -3,13 +3,17 @@
 Others may read and write meanwhile, another compaction, too. Only segments that were listed at
 the start are touched, and one is deleted only when all its rows are in segments that this very
 compaction has committed: whoever deletes those has committed the rows once more. So no row is
-ever in no segment, whenever this process is killed.
+ever in no segment, whenever this process is killed. Unfinished files that killed processes left
+go when they are a day old.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +34,7 @@ from sweep.store.store import Store
 SMALL = 32 * 1024**2  # bytes of a segment that is worth merging
 TARGET = 64 * 1024**2  # bytes at which a merged segment is committed
 GROUP = 64 * 1024**2  # decoded bytes that are sorted at a time
+UNFINISHED = 86400.0  # seconds after which nobody goes on with an unfinished file
 
 ORDER = {ROWS: KEY, TIMINGS: ("algorithm", "distribution", "stream")}
 
@@ -64,7 +69,18 @@ def compact(store: Store, folder: str) -> Compacted:
         InputError: the store or a segment can't be read.
         OSError, pa.ArrowException: it can't be written; nothing is lost.
     """
-    return _Compaction(store, folder).run()
+    done = _Compaction(store, folder).run()
+    if (local := store.place.local) is not None:
+        _remove_unfinished(local / folder)
+    return done
+
+
+def _remove_unfinished(folder: Path) -> None:
+    """Remove the hidden files of processes that were killed, once nobody can be writing them."""
+    for path in folder.glob(".*"):
+        with suppress(OSError):
+            if path.is_file() and time.time() - path.stat().st_mtime > UNFINISHED:
+                path.unlink()
 
 
 class _Compaction:

@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from sweep.store import Store
 from sweep.store import compact as compacting
 from sweep.store.__main__ import main
 from sweep.store.columns import row_schema
-from sweep.store.compact import compact
+from sweep.store.compact import UNFINISHED, compact
 from sweep.store.row_hashes import row_hashes
 from sweep.store.segments import KEY, ROWS, TIMINGS
 from sweep.store.verify import verify
@@ -344,3 +345,15 @@ def test_writers_a_compaction_and_readers_at_once(roots, tmp_path):
     numbers = [r for r in range(last) if (r // 3) % 4 != 3]
     assert scanned(store) == [(cell, r) for cell in "abc" for r in numbers]
     assert main(["verify", roots]) == 0 and len(store.names(ROWS)) == 1
+
+
+def test_what_killed_processes_left_goes_after_a_day(tmp_path):
+    store = Store(tmp_path)
+    store.open_for_writing()
+    store.append_rows([table("x", [0])])
+    old, new = (tmp_path / ROWS / name for name in (".landmark-old", ".x.parquet.1.tmp"))
+    for path in (old, new):
+        path.write_bytes(b"-")
+    os.utime(old, (time.time() - UNFINISHED - 60,) * 2)
+    compact(store, ROWS)
+    assert not old.exists() and new.exists() and len(store.names(ROWS)) == 1
