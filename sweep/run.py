@@ -166,11 +166,12 @@ class Invocation:
         with ExitStack() as stack:
             executor = None
             made = store.open_for_writing()
-            self.say_what_is_planned()
             try:
                 if job.pending:
                     executor = choose(settings, job.pending, store, job.rule, self.say)
                     stack.enter_context(executor)
+                self.say_what_is_planned()
+                if job.pending:
                     self._check_kernels()
             except BaseException:  # nothing has been written
                 unmake(made)

@@ -94,6 +94,10 @@ class Silent:
         """No report, but none is missing."""
         return Published({}, [], {})
 
+    def report_seconds(self, cells: int, replicates: int) -> float:
+        """None."""
+        return 0.0
+
     def curves(self, folder: Path, store: str) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
         """Nothing."""
         return iter(())

@@ -298,7 +298,8 @@ def test_actors_without_keys_hand_their_segments_over(bucket, local, monkeypatch
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.delenv(name)
     with object_store.guarded(bucket) as (key, secret), local.executor:
-        monkeypatch.setenv("AWS_ACCESS_KEY_ID", key)  # Ray has started without it
+        local.executor.ready()  # Ray has started without them
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", key)
         monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", secret)
         local.store = local.executor.store = Store(local.store.root)
         steps = local.play()
