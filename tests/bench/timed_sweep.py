@@ -4,7 +4,8 @@
 
 Run by `whole_command.py`. The parts are those that the command's own thread spends: Ray starts and
 ends beside others, and counts as far as it is waited for. The file is JSON: seconds by part, and
-under `playing` when the driver began and ended to carry out units (time.time()).
+under `playing` moments (time.time()), the first when the driver began to carry out units, the last
+when it had done so.
 """
 
 from __future__ import annotations

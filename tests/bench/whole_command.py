@@ -42,7 +42,7 @@ def parts(grid: Sequence[str], folder: Path) -> dict[str, float]:
     run(command, folder, LIMIT, {"PYTHONPATH": str(ROOT)})
     noted = json.loads(file.read_text(encoding="utf-8"))
     timings = ds.dataset(folder / "results" / "timings").to_table().to_pandas()
-    begin, end = noted["playing"]
+    begin, end = noted["playing"][0], noted["playing"][-1]
     first, last = first_start(timings), float(timings["finished"].max())
     seconds: dict[str, float] = noted["seconds"]
     seconds.pop(PLAYING)
