@@ -63,6 +63,17 @@ def test_rows_are_the_same_wherever_they_are_made(tmp_path):
     assert found["auto"].equals(found["ray"]) and found["inline"].equals(found["ray"])
 
 
+def test_the_report_may_be_left_out_and_made_later(tmp_path):
+    arguments = [*GRID, "grid.T=[1e4]"]
+    status, out, err = sweep([*arguments, "report=false"], tmp_path)
+    assert status == 0 and out == "" and "for the report" not in err
+    [folder] = (tmp_path / "results" / "sweeps").iterdir()
+    assert rows(tmp_path / "results").num_rows == 24
+    assert not (folder / "report.html").exists() and not (folder / "tables").exists()
+    status, out, err = sweep(arguments, tmp_path)
+    assert status == 0 and "0 to simulate" in err and (folder / "report.html").is_file()
+
+
 def test_no_ray_process_is_started_where_none_is_needed(tmp_path):
     process = start([*GRID, "grid.T=[1e4]"], tmp_path)
     seen = set()
