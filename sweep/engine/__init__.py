@@ -2,7 +2,7 @@
 
 driver           what is left, what is safe, live progress
 batches          units handed out, handed out again, given up; the executors' one interface
-executors        which one a sweep gets: inline_executor or ray_executor
+executors        which one a sweep gets: inline_executor or ray_executor (ray_crew: its actors)
 worker, rows     a batch played, its outcome as rows
 keeper, pace     rows on their way to the store: who writes them, and how often
 estimate         what a sweep is expected to take, and whether it is played here or on Ray

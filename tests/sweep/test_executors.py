@@ -20,7 +20,7 @@ from test_plan import planned
 from undisturbed import undisturbed_rows
 
 from algos.bandit import adap
-from sweep.engine import ray_executor
+from sweep.engine import ray_crew, ray_executor
 from sweep.engine.batches import Abandoned, Batches, Committed, Done, Lost, Outcome
 from sweep.engine.executors import choose
 from sweep.engine.inline_executor import InlineExecutor
@@ -225,6 +225,15 @@ def test_half_of_the_actors_cannot_reach_the_store(undisturbed, tmp_path, monkey
         marks.append(elsewhere if len(marks) % 2 else mark)
         return simulator(plugins, code, marks[-1])
 
+    fill = ray_crew.Crew.fill
+
+    def together(self: ray_crew.Crew, member: ray_crew.Member) -> None:
+        """Nothing to play until both are there, so that each plays some of it."""
+        if all(one.started for one in self.members):
+            for one in self.members:
+                fill(self, one)
+
+    monkeypatch.setattr(ray_crew.Crew, "fill", together)
     monkeypatch.setattr(ray_executor, "simulator", make)
     local = Local(tmp_path / "store")
     with local.executor:
@@ -241,7 +250,7 @@ def test_half_of_the_actors_cannot_reach_the_store(undisturbed, tmp_path, monkey
 def test_a_compaction_beside_actors_that_commit(undisturbed, tmp_path, monkeypatch):
     """They commit as often as they can; what was there at each moment stays there."""
     monkeypatch.setattr(Pace, "is_due", lambda *unused: True)
-    monkeypatch.setattr(ray_executor, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(ray_crew, "POLL_SECONDS", 0.01)
     local = Local(tmp_path)
     merged = 0
     with local.executor:
